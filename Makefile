@@ -1,0 +1,53 @@
+# Everything a newcomer, a developer or CI runs. Each target sets up what it needs.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+
+# A Java that setup found or fetched for us is linked here; one that Spark finds by itself needs no help.
+WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check laws bench docs lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(STAMP) ## create .venv with the locked packages, and find or fetch Java 17
+	@:
+
+$(STAMP): requirements.lock pyproject.toml tools/ensure-venv tools/ensure-java
+	@tools/ensure-venv $(VENV)
+	@tools/ensure-java $(VENV)
+	@touch $@
+
+demo: setup ## watch a sliding-window query over a disordered auction stream
+	@$(WITH_JAVA) $(BIN)/python -m millstream.demo
+
+test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests
+	@$(WITH_JAVA) $(BIN)/python -m pytest
+
+check: setup ## lint, format, types and import layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+laws: setup ## property tests with ten times the examples
+	@MILLSTREAM_HYPOTHESIS=deep $(BIN)/python -m pytest tests/laws
+
+bench: setup ## measure; run it alone on a quiet machine
+	@$(WITH_JAVA) $(BIN)/python bench/sliding.py
+
+docs: setup ## run what the documents show: code blocks, links, words
+	@$(WITH_JAVA) $(BIN)/python -m pytest tests/docs
+
+lock: ## choose versions anew and write requirements.lock
+	@test -x $(BIN)/uv || { echo "lock: $(BIN)/uv is missing; run make setup first" >&2; exit 1; }
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --upgrade --quiet \
+		--output-file requirements.lock
+
+clean: ## remove everything that setup and runs have made
+	@rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist spark-warehouse
+	@find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,130 @@
+"""Millstream: continuous window queries over streams that arrive out of order.
+
+    import millstream as ms
+
+    engine = ms.Engine(host="local")
+    bids = engine.stream("bids", "bids/", progress=ms.bounded_disorder("ts", "5 seconds"))
+    top = bids.window("ts", range="60 seconds", slide="1 second").group_by("auction").agg(top=ms.max("price"))
+    top.to_parquet("out/top")
+    engine.start(ms.available_now()).await_termination()
+"""
+
+from millstream.api.engine import Engine
+from millstream.api.functions import (
+    approx_distinct,
+    approx_heavy_hitters,
+    approx_quantile,
+    avg,
+    bool_and,
+    bool_or,
+    count,
+    count_distinct,
+    first,
+    heavy_hitters,
+    last,
+    max,
+    max_by,
+    mean,
+    median,
+    min,
+    min_by,
+    mode,
+    quantile,
+    stddev,
+    stddev_pop,
+    sum,
+    udaf,
+    udaf_algebraic,
+    var_pop,
+    variance,
+)
+from millstream.api.progress import (
+    bounded_disorder,
+    embedded,
+    ordered,
+    per_group,
+    punctuation,
+    step,
+    supplied,
+    timer,
+)
+from millstream.api.query import Query
+from millstream.api.stream import Stream
+from millstream.api.triggers import available_now, every, once
+from millstream.core.errors import (
+    AggregateError,
+    ExpressionError,
+    MillstreamError,
+    PatternError,
+    PlanError,
+    PunctuationError,
+    RunError,
+    SchemaError,
+    SinkError,
+    SourceError,
+    StateError,
+    WindowError,
+)
+from millstream.runtime.epoch_input import Epoch
+from millstream.runtime.run import Run
+from millstream.runtime.sources import files
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AggregateError",
+    "Engine",
+    "Epoch",
+    "ExpressionError",
+    "MillstreamError",
+    "PatternError",
+    "PlanError",
+    "PunctuationError",
+    "Query",
+    "Run",
+    "RunError",
+    "SchemaError",
+    "SinkError",
+    "SourceError",
+    "StateError",
+    "Stream",
+    "WindowError",
+    "approx_distinct",
+    "approx_heavy_hitters",
+    "approx_quantile",
+    "available_now",
+    "avg",
+    "bool_and",
+    "bool_or",
+    "bounded_disorder",
+    "count",
+    "count_distinct",
+    "embedded",
+    "every",
+    "files",
+    "first",
+    "heavy_hitters",
+    "last",
+    "max",
+    "max_by",
+    "mean",
+    "median",
+    "min",
+    "min_by",
+    "mode",
+    "once",
+    "ordered",
+    "per_group",
+    "punctuation",
+    "quantile",
+    "stddev",
+    "stddev_pop",
+    "step",
+    "sum",
+    "supplied",
+    "timer",
+    "udaf",
+    "udaf_algebraic",
+    "var_pop",
+    "variance",
+]

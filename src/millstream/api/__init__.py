@@ -1,0 +1,1 @@
+"""What a user types: Engine, Stream, Query, sources and sinks by name."""

@@ -1,0 +1,173 @@
+"""The engine: streams, queries over them, and the host that runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.api.query import Query
+from millstream.api.stream import Stream
+from millstream.core.domain import Domain
+from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
+from millstream.core.generator import Supplied
+from millstream.core.pattern import Equal, Pattern, UpTo
+from millstream.kernels.ticks import domain_of
+from millstream.plan import nodes
+from millstream.plan.cost import Choice
+from millstream.plan.explain import explain
+from millstream.runtime.batch import Source
+from millstream.runtime.local import LocalHost, LocalQuery
+from millstream.runtime.punctuate import UserPunctuation
+from millstream.runtime.run import Run
+from millstream.runtime.sources import make_source
+from millstream.runtime.trigger import AvailableNow, Trigger
+
+
+class Engine:
+    """Streams in, results out.
+
+    >>> import millstream as ms
+    >>> engine = ms.Engine(host="local")
+    >>> rows = [{"ts": 3, "k": "a"}, {"ts": 1, "k": "b"}, {"ts": 12, "k": "a"}]
+    >>> bids = engine.stream("bids", rows, progress=ms.bounded_disorder("ts", 2))
+    >>> counts = bids.window("ts", range=10).agg(n=ms.count()).named("counts")
+    >>> engine.start(ms.available_now()).await_termination()
+    True
+    >>> counts.table().to_pylist()
+    [{'window_id': 0, 'window_start': 0, 'window_end': 10, 'n': 2}]
+    """
+
+    def __init__(self, *, host: str = "local") -> None:
+        """`host="local"` runs in this process."""
+        if host != "local":
+            raise PlanError(f"there is no host {host!r}", hint='Use host="local".')
+        self.host = LocalHost()
+        self._sources: dict[str, Source] = {}
+        self._streams: dict[str, nodes.Source] = {}
+        self._queries: dict[str, Query] = {}
+        self._run: Run | None = None
+
+    def stream(
+        self,
+        name: str,
+        source: Any,
+        *,
+        progress: Any = None,
+        schema: pa.Schema | None = None,
+        epoch_rows: int | None = None,
+    ) -> Stream:
+        """A stream of rows from a source.
+
+        `source` is an Arrow table, an iterable of tables (one an epoch), dict rows, a path of Parquet, CSV or JSON
+        files, or a callable. `progress` says how the stream's disorder becomes punctuation; without it windows
+        close only at the end of the stream. `epoch_rows` cuts a large table into epochs.
+        """
+        if name in self._streams:
+            raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")
+        made = make_source(source, schema=schema, epoch_rows=epoch_rows)
+        visible = made.schema
+        mark = getattr(progress, "mark", None)
+        if mark is not None:
+            _known(mark, visible, "the mark")
+            visible = visible.remove(visible.get_field_index(mark))
+        node = nodes.Source(
+            name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible)
+        )
+        self._sources[name] = made
+        self._streams[name] = node
+        return Stream(self, node)
+
+    def register(self, query: Query, name: str | None) -> None:
+        """Have a query run, under a name of its own."""
+        chosen = name or query.name or f"query_{len(self._queries) + 1}"
+        known = self._queries.get(chosen)
+        if known is not None and known is not query:
+            raise PlanError(f"there is a query {chosen!r} already", hint="Choose another name.")
+        if query.name is not None and query.name != chosen:
+            del self._queries[query.name]
+        query.name = chosen
+        self._queries[chosen] = query
+
+    def punctuate(
+        self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any
+    ) -> None:
+        """Supply a punctuation to a stream; it takes effect at the end of the next epoch."""
+        node = stream.node
+        if not isinstance(node, nodes.Source) or not isinstance(node.progress, Supplied):
+            raise PlanError(
+                "only a source whose progress is supplied can be punctuated",
+                hint="Declare it with engine.stream(…, progress=ms.supplied()).",
+            )
+        parts: dict[str, Any] = {name: Equal(value) for name, value in equal.items()}
+        if attribute is not None:
+            parts[attribute] = UpTo(before)
+        self.host.supply(node, UserPunctuation(Pattern(parts)))
+
+    def explain(self) -> str:
+        """Every query as a tree, with strategies and why they were chosen."""
+        return "\n\n".join(
+            explain(name, query.node, self._choice_of) for name, query in self._queries.items()
+        )
+
+    def start(self, trigger: Trigger | None = None, *, end_of_stream: bool = False, name: str = "run") -> Run:
+        """Run every registered query.
+
+        With `end_of_stream` the end of the available input is the final punctuation, so that everything
+        closes; else what punctuation has not closed stays open, and the report says so.
+        """
+        if self._run is not None and self._run.is_active:
+            raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")
+        if not self._queries:
+            raise PlanError("there is no query to run", hint='Name one with .named("q"), or give it a sink.')
+        for key, query in self._queries.items():
+            if key not in self.host.queries:
+                below = {source.name: self._sources[source.name] for source in nodes.sources(query.node)}
+                self.host.add(
+                    LocalQuery(
+                        key,
+                        query.node,
+                        query.resolved(),
+                        query.late.resolved(),
+                        query.rejected.resolved(),
+                    ),
+                    below,
+                )
+        self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
+        return self._run
+
+    def _choice_of(self, node: nodes.Node) -> Choice | None:
+        vertex = self.host.graph.vertices.get(id(node))
+        return None if vertex is None else vertex.choice
+
+
+def _bound(progress: Any, schema: pa.Schema) -> Any:
+    """The generator with its attribute checked and its lengths in ticks."""
+    if progress is None:
+        return None
+    if not hasattr(progress, "step"):
+        raise PlanError(
+            f"{progress!r} is not a way to progress",
+            hint='Use ms.ordered("ts"), ms.bounded_disorder("ts", "5 seconds"), ms.supplied() …',
+        )
+    for key in progress.keys:
+        _known(key, schema, "progress")
+    if progress.attribute is None:
+        return progress
+    _known(progress.attribute, schema, "progress")
+    return progress.bind(domain_of(schema.field(progress.attribute).type, progress.attribute))
+
+
+def _domains(schema: pa.Schema) -> dict[str, Domain]:
+    found: dict[str, Domain] = {}
+    for field in schema:
+        try:
+            found[field.name] = domain_of(field.type, field.name)
+        except WindowError:
+            continue
+    return found
+
+
+def _known(name: str, schema: pa.Schema, what: str) -> None:
+    if name not in schema.names:
+        raise SchemaError(f"{what} names the unknown column {name!r}", hint=nearest(name, schema.names))

@@ -1,0 +1,83 @@
+"""Where rows go: one method a sink, the same on results, late rows and rejected rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from millstream.core.errors import PlanError
+from millstream.runtime.batch import Sink
+from millstream.runtime.sinks.callback import CallbackSink
+from millstream.runtime.sinks.console import ConsoleSink
+from millstream.runtime.sinks.csv import CsvSink
+from millstream.runtime.sinks.json_lines import JsonLinesSink
+from millstream.runtime.sinks.memory import MemorySink
+from millstream.runtime.sinks.parquet import ParquetSink
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Output:
+    """Rows that leave, and the sinks they leave to. Without any, they are kept in memory."""
+
+    def __init__(self, what: str) -> None:
+        """`what` names the output in errors."""
+        self.what = what
+        self.sinks: list[Sink] = []
+        self._memory: MemorySink | None = None
+
+    def to_memory(self) -> Self:
+        """Keep the rows in this process; `table()` returns them."""
+        if self._memory is None:
+            self._memory = MemorySink()
+            self._add(self._memory)
+        return self
+
+    def to_parquet(self, path: str | Path) -> Self:
+        """A Parquet file an epoch in this folder."""
+        return self._add(ParquetSink(path))
+
+    def to_csv(self, path: str | Path) -> Self:
+        """A CSV file an epoch in this folder."""
+        return self._add(CsvSink(path))
+
+    def to_json(self, path: str | Path) -> Self:
+        """A file of JSON lines an epoch in this folder."""
+        return self._add(JsonLinesSink(path))
+
+    def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
+        """A table an epoch on the terminal."""
+        return self._add(ConsoleSink(limit, console=console))
+
+    def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Self:
+        """Call `fn(table, epoch)` for each epoch that has rows."""
+        return self._add(CallbackSink(fn))
+
+    def to(self, sink: Sink) -> Self:
+        """Any object with `write(rows, epoch)` and `close()`."""
+        return self._add(sink)
+
+    def table(self) -> pa.Table:
+        """All rows so far, if they are kept in memory."""
+        if self._memory is None:
+            if self.sinks:
+                raise PlanError(f"{self.what} is not kept in memory", hint="Add .to_memory() before the start.")
+            return self._schema().empty_table()
+        return self._memory.table(self._schema())
+
+    def resolved(self) -> list[Sink]:
+        """The sinks to write to; memory if none was named."""
+        if not self.sinks:
+            self.to_memory()
+        return self.sinks
+
+    def _schema(self) -> pa.Schema:
+        raise NotImplementedError
+
+    def _add(self, sink: Sink) -> Self:
+        self.sinks.append(sink)
+        return self

@@ -1,0 +1,183 @@
+"""A stream: rows that flow, and what can be asked of them. Every method returns a new stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millstream.core.aggregate import AggregateCall
+from millstream.core.errors import PlanError, SchemaError, nearest
+from millstream.kernels.expression import type_of
+from millstream.kernels.ticks import domain_of
+from millstream.plan import nodes
+from millstream.runtime.bind import bind_aggregate
+from millstream.api.window import make_windows
+from millstream.sql.expression import expression, named_expression
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+    from millstream.api.query import Query
+
+
+class Stream:
+    """A node of the plan, in the user's hands."""
+
+    def __init__(self, engine: Engine, node: nodes.Node) -> None:
+        """The rows of `node`."""
+        self.engine = engine
+        self.node = node
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        return self.node.schema
+
+    def where(self, condition: str) -> Query:
+        """The rows that satisfy an SQL condition."""
+        parsed = expression(condition, self.schema.names)
+        kind = type_of(parsed, self.schema)
+        if not pa.types.is_boolean(kind):
+            raise SchemaError(f"{condition} is {kind}, not a condition", hint='Compare something: "price > 10".')
+        return self._query(nodes.Select(input=self.node, condition=parsed))
+
+    def select(self, *columns: str, **named: str) -> Query:
+        """Computed columns: `select("a", "a + b AS c", d="upper(e)")`."""
+        names = self.schema.names
+        items = [named_expression(text, names) for text in columns]
+        items += [(name, expression(text, names)) for name, text in named.items()]
+        if not items:
+            raise PlanError("select has no columns", hint='Name at least one: select("ts", "price").')
+        _unique([name for name, _ in items])
+        schema = pa.schema([pa.field(name, type_of(parsed, self.schema)) for name, parsed in items])
+        return self._query(nodes.Project(input=self.node, columns=tuple(items), schema=schema))
+
+    def union(self, *others: Stream) -> Query:
+        """The rows of all streams, which must have the same columns. Progress is the minimum."""
+        for other in others:
+            if other.schema.names != self.schema.names or other.schema.types != self.schema.types:
+                raise SchemaError(
+                    f"a union of {_shown(self.schema)} and {_shown(other.schema)}",
+                    hint="Select the same columns with the same types on both sides first.",
+                )
+        every = (self.node, *(other.node for other in others))
+        return self._query(nodes.Union(inputs=every, schema=self.schema))
+
+    def distinct(self, *columns: str) -> Query:
+        """The first row of each combination of `columns` (default: all)."""
+        names = columns or tuple(self.schema.names)
+        self._check(names)
+        return self._query(nodes.Distinct(input=self.node, columns=tuple(names)))
+
+    def sort(self, attribute: str) -> Query:
+        """Rows in order of a progressing attribute, released as its punctuation comes."""
+        self._check((attribute,))
+        domain_of(self.schema.field(attribute).type, attribute)
+        return self._query(nodes.Sort(input=self.node, attribute=attribute))
+
+    def window(
+        self,
+        attribute: str | None = None,
+        *,
+        range: Any = None,
+        slide: Any = None,
+        start: Any = None,
+        by: str = "range",
+        partition_by: str | Sequence[str] = (),
+        per: str | None = None,
+        gap: Any = None,
+        extent: Callable[[int], tuple[int, int]] | None = None,
+        wids: Callable[[int], Iterable[int]] | None = None,
+    ) -> Windowed:
+        """Cut the stream into windows.
+
+        range, slide    a length of the attribute: a duration for timestamps, a number for numbers. Without a
+                        slide windows are tumbling; `range="all"` is a landmark; a list of ranges is several windows.
+        start           where window 0 begins to count (default: aligned to the epoch or zero).
+        by="rows"       range and slide are numbers of rows, in order of arrival or, with an attribute, of its rank;
+                        `partition_by` numbers the rows of each partition apart.
+        per="tuple"     a window ends at every `slide`-th row to arrive; per="rank": in the attribute's order.
+        gap             session windows.
+        extent, wids    a user-defined window, in ticks of the attribute.
+        """
+        keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self._check(keys)
+        made = make_windows(
+            self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,
+            gap=gap, extent=extent, wids=wids,
+        )  # fmt: skip
+        node = self.node
+        if made.sort_by is not None:
+            node = nodes.Sort(input=node, attribute=made.sort_by)
+        return Windowed(Stream(self.engine, node), made.attribute, made.windows, keys)
+
+    def named(self, name: str) -> Query:
+        """The rows themselves as a query of this name."""
+        return self._query(self.node).named(name)
+
+    def punctuate(self, attribute: str | None = None, *, before: Any = None, **equal: Any) -> None:
+        """Supply a punctuation to this source; it holds from the end of the next epoch."""
+        self.engine.punctuate(self, attribute, before=before, **equal)
+
+    def _query(self, node: nodes.Node) -> Query:
+        from millstream.api.query import Query  # noqa: PLC0415 - a query is a stream too
+
+        return Query(self.engine, node)
+
+    def _check(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.schema.names:
+                raise SchemaError(f"there is no column {name!r}", hint=nearest(name, self.schema.names))
+
+
+class Windowed:
+    """A stream cut into windows, waiting for its aggregates."""
+
+    def __init__(
+        self, stream: Stream, attribute: str, windows: tuple[Any, ...], groups: tuple[str, ...]
+    ) -> None:
+        """Windows on `attribute`, grouped by `groups` so far."""
+        self.stream = stream
+        self.attribute = attribute
+        self.windows = windows
+        self.groups = groups
+
+    def group_by(self, *columns: str) -> Windowed:
+        """Aggregate each combination of these columns apart; null is a value of its own."""
+        self.stream._check(columns)
+        groups = tuple(dict.fromkeys((*self.groups, *columns)))
+        return Windowed(self.stream, self.attribute, self.windows, groups)
+
+    def agg(self, *, strategy: str = "auto", hysteresis: float | None = None, **aggregates: Any) -> Query:
+        """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
+
+        `strategy` is auto, wid, paned, differential, buffered, adaptive or bins: the answers are the same.
+        """
+        for name, call in aggregates.items():
+            if not isinstance(call, AggregateCall):
+                raise PlanError(
+                    f"{name}={call!r} is not an aggregate", hint='Write one such as n=ms.count() or t=ms.sum("x").'
+                )
+        names = self.stream.schema.names
+        node = bind_aggregate(
+            self.stream.node,
+            attribute=self.attribute,
+            windows=self.windows,
+            groups=self.groups,
+            calls=aggregates,
+            strategy=strategy,
+            parse=lambda text: expression(text, names),
+            options={} if hysteresis is None else {"hysteresis": hysteresis},
+        )
+        return self.stream._query(node)
+
+
+def _unique(names: Sequence[str]) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise PlanError(f"the column {twice[0]!r} is named twice", hint="Give each column a name of its own.")
+
+
+def _shown(schema: pa.Schema) -> str:
+    return "(" + ", ".join(f"{field.name} {field.type}" for field in schema) + ")"

@@ -1,0 +1,107 @@
+"""From the words of `stream.window(…)` to windows in ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from millstream.core.domain import Domain
+from millstream.core.errors import SchemaError, WindowError, nearest
+from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, Window
+from millstream.kernels.ticks import domain_of
+from millstream.runtime.bind import ROW_NUMBER
+
+_ARRIVAL = (None, ROW_NUMBER, "row-num")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Windows, the attribute they are on, and the attribute to sort by first, if any."""
+
+    attribute: str
+    windows: tuple[Window, ...]
+    sort_by: str | None = None
+
+
+def make_windows(
+    schema: pa.Schema,
+    attribute: str | None,
+    *,
+    range: Any,
+    slide: Any,
+    start: Any,
+    by: str,
+    partition_by: tuple[str, ...],
+    per: str | None,
+    gap: Any,
+    extent: Callable[[int], tuple[int, int]] | None,
+    wids: Callable[[int], Iterable[int]] | None,
+) -> Made:
+    """The windows that these words mean."""
+    if by not in ("range", "rows"):
+        raise WindowError(f"by={by!r} is not known", hint='Use by="range" or by="rows".')
+    if per not in (None, "tuple", "rank"):
+        raise WindowError(f"per={per!r} is not known", hint='Use per="tuple" or per="rank".')
+    if by == "rows":
+        return _rows(schema, attribute, range, slide, partition_by)
+    if attribute is None:
+        raise WindowError("a window needs an attribute", hint='Name it first: window("ts", range="1 minute").')
+    domain = _domain(schema, attribute)
+    if gap is not None:
+        return Made(attribute, (Session(gap=domain.span(gap, what="gap")),))
+    if (extent is None) != (wids is None):
+        raise WindowError("a user-defined window needs both extent and wids", hint="They must be inverse.")
+    if extent is not None and wids is not None:
+        return Made(attribute, (UserDefined(extent_of=extent, wids_of=wids),))
+    if range is None:
+        raise WindowError("a window needs a range", hint='Give range="1 minute", or gap= for sessions.')
+    begin = None if start is None else domain.point(start, what="start")
+    if isinstance(range, str) and range.lower() == "all":
+        if slide is None:
+            raise WindowError('range="all" needs a slide', hint='Say how often to report: slide="1 minute".')
+        return Made(attribute, (Landmark(slide=domain.span(slide, what="slide"), start=begin),))
+    if per is not None:
+        order: Literal["arrival", "rank"] = "rank" if per == "rank" else "arrival"
+        every = _whole(1 if slide is None else slide, "slide")
+        return Made(attribute, (SlideByTuple(size=domain.span(range), every=every, by=order),))
+    ranges = list(range) if isinstance(range, list | tuple) else [range]
+    return Made(attribute, tuple(_sliding(domain, one, slide, begin) for one in ranges))
+
+
+def _sliding(domain: Domain, size: Any, slide: Any, start: int | None) -> Sliding:
+    length = domain.span(size, what="range")
+    step = length if slide is None else domain.span(slide, what="slide")
+    return Sliding(size=length, slide=step, start=start)
+
+
+def _rows(
+    schema: pa.Schema, attribute: str | None, size: Any, slide: Any, partition_by: Sequence[str]
+) -> Made:
+    length = _whole(size, "range")
+    window = Rows(
+        size=length,
+        slide=length if slide is None else _whole(slide, "slide"),
+        partition_by=tuple(partition_by),
+    )
+    if attribute in _ARRIVAL and attribute not in schema.names:
+        return Made(ROW_NUMBER, (window,))
+    assert attribute is not None
+    _domain(schema, attribute)
+    return Made(ROW_NUMBER, (window,), sort_by=attribute)
+
+
+def _domain(schema: pa.Schema, attribute: str) -> Domain:
+    if attribute not in schema.names:
+        raise SchemaError(f"there is no column {attribute!r}", hint=nearest(attribute, schema.names))
+    return domain_of(schema.field(attribute).type, attribute)
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WindowError(
+            f"{what} {value!r} is not a number of rows", hint=f"Give a whole number, as in {what}=1000."
+        )
+    return value

@@ -1,0 +1,1 @@
+"""The meaning of the words: pattern, punctuation, progress, window. Standard library only."""

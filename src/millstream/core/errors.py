@@ -1,0 +1,94 @@
+"""Every error a user can meet, as one tree.
+
+    MillstreamError
+    ├── SchemaError        a column is unknown, missing, or of the wrong type
+    ├── WindowError        a window that cannot exist (zero slide, unordered attribute, mixed units)
+    ├── PatternError       a pattern or punctuation that cannot be read or built
+    ├── PunctuationError   a punctuation that contradicts an earlier one
+    ├── AggregateError     an aggregate that cannot take its arguments, or a result that does not fit
+    ├── ExpressionError    SQL text that does not parse or names an unknown column
+    ├── PlanError          a query that does not hold together (no such strategy, duplicate name)
+    ├── SourceError        input that cannot be read
+    ├── SinkError          output that cannot be written
+    ├── StateError         a checkpoint or segment that cannot be trusted
+    └── RunError           a run that stopped; `__cause__` is why
+
+A message is the fact with its values, then a hint: what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MillstreamError(Exception):
+    """The root: `except ms.MillstreamError` catches everything that is ours.
+
+    >>> print(WindowError("slide 0 is not positive", hint="Give a slide of at least 1."))
+    slide 0 is not positive
+    Hint: Give a slide of at least 1.
+    """
+
+    def __init__(self, fact: str, *, hint: str | None = None) -> None:
+        """Keep the `fact`, and the `hint` that tells what to do about it."""
+        super().__init__(fact if hint is None else f"{fact}\nHint: {hint}")
+        self.fact = fact
+        self.hint = hint
+
+
+class SchemaError(MillstreamError):
+    """A column is unknown, missing, or of a type that does not fit."""
+
+
+class WindowError(MillstreamError):
+    """A window that cannot exist."""
+
+
+class PatternError(MillstreamError):
+    """A pattern that cannot be read or built."""
+
+
+class PunctuationError(MillstreamError):
+    """A punctuation that contradicts an earlier one."""
+
+
+class AggregateError(MillstreamError):
+    """An aggregate that cannot take its arguments, or whose result does not fit its type."""
+
+
+class ExpressionError(MillstreamError):
+    """SQL text that does not parse, or names a column that is not there."""
+
+
+class PlanError(MillstreamError):
+    """A query that does not hold together."""
+
+
+class SourceError(MillstreamError):
+    """Input that cannot be read."""
+
+
+class SinkError(MillstreamError):
+    """Output that cannot be written."""
+
+
+class StateError(MillstreamError):
+    """A checkpoint or a segment that cannot be trusted."""
+
+
+class RunError(MillstreamError):
+    """A run that stopped before its end; the cause is chained."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, and all of them if they are few.
+
+    >>> nearest("prize", ["price", "ts"])
+    'Did you mean "price"? Known: price, ts.'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    guess = f'Did you mean "{close[0]}"? ' if close else ""
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    return f"{guess}Known: {shown}."

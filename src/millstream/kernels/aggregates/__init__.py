@@ -1,0 +1,1 @@
+"""One small file an aggregate: its partial, how partials combine, and what they answer."""

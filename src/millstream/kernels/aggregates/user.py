@@ -1,0 +1,173 @@
+"""User-defined aggregates: Python functions over Arrow arrays.
+
+`UserBag` calls one function on all rows of a cell. `UserAlgebra` is given lift, combine and lower, so that
+partials can be kept and shared between windows. Rows with a null argument are skipped, as in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.errors import AggregateError
+from millstream.kernels.aggregates.base import Holistic, Work
+from millstream.kernels.aggregates.objects import Objects, column, slices
+
+
+class UserBag(Holistic):
+    """The answer of a function that is called once a cell with the cell's rows, in no promised order.
+
+    A cell without rows is null, and the function is not called.
+
+    >>> def width(prices):
+    ...     return max(prices.to_pylist()) - min(prices.to_pylist())
+    >>> spread = UserBag(width, [pa.int64()], pa.int64())
+    >>> spread.evaluate([pa.array([3, 8, 5])], np.ones(3, int), np.array([0, 0, 1]), 3).to_pylist()
+    [5, 0, None]
+    """
+
+    countable = False
+
+    def __init__(
+        self, fn: Callable[..., Any], kinds: Sequence[pa.DataType], returns: pa.DataType | str
+    ) -> None:
+        """`fn` takes one array for each of `kinds` and answers a value of type `returns`."""
+        self.fn = fn
+        self.value_types = tuple(kinds)
+        self.result_type = arrow_type(returns)
+
+    def evaluate(
+        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
+    ) -> pa.Array:
+        """Call the function on the rows of each cell."""
+        if np.any(weights != 1):
+            index = np.repeat(np.arange(len(cells)), weights)
+            values, cells = [array.take(pa.array(index)) for array in values], cells[index]
+        answers = _call_by_cell(self.fn, values, cells, n)
+        return _to_arrow(self.fn, answers, self.result_type)
+
+
+class UserAlgebra(Objects):
+    """An aggregate by its own lift, combine and lower; its partial is a value of an Arrow type.
+
+    `lift` takes the arrays of some rows. `combine` and `lower` take partials as Python has them: a list for a
+    list, a dict for a struct. `combine` must be associative and commutative, and must return a new value
+    rather than change one it was given. A lift that answers None means: nothing here.
+
+    >>> product = UserAlgebra(
+    ...     lift=lambda x: float(np.prod(x.to_numpy())),
+    ...     combine=lambda a, b: a * b,
+    ...     lower=lambda p: p,
+    ...     partial="double",
+    ...     returns="double",
+    ... )
+    >>> work = product.gather([pa.array([2.0, 3.0, None, 5.0])], np.array([0, 0, 1, 2]), 3)
+    >>> product.lower(product.close(work)).to_pylist()
+    [6.0, None, 5.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        lift: Callable[..., Any],
+        combine: Callable[[Any, Any], Any],
+        lower: Callable[[Any], Any],
+        partial: pa.DataType | str,
+        returns: pa.DataType | str,
+    ) -> None:
+        """The three functions, and the types of what `lift` and `combine`, and what `lower` answer."""
+        self._lift, self._combine, self._lower = lift, combine, lower
+        self.partial_types = (arrow_type(partial),)
+        self.result_type = arrow_type(returns)
+
+    def gather(self, arguments: Sequence[pa.Array], cells: np.ndarray, n: int) -> Work:
+        """Lift the rows of each cell together."""
+        parts = _call_by_cell(self._lift, arguments, cells, n)
+        # Through Arrow and back, so that combine sees the same forms here as from stored state.
+        return Work((column(_to_arrow(self._lift, parts, self.partial_types[0]).to_pylist()),))
+
+    def merge(self, parts: Sequence[Any]) -> Any:
+        """Combine one after the other."""
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = _call(self._combine, whole, part)
+        return whole
+
+    def store(self, part: Any) -> Any:
+        """The value itself."""
+        return part
+
+    def restore(self, stored: Any) -> Any:
+        """The value itself."""
+        return stored
+
+    def close(self, work: Work) -> list[pa.Array]:
+        """As the declared type."""
+        return [_to_arrow(self._combine, list(work.columns[0]), self.partial_types[0])]
+
+    def lower(self, partials: Sequence[pa.Array]) -> pa.Array:
+        """The answers, null for nothing."""
+        answers = [None if part is None else _call(self._lower, part) for part in partials[0].to_pylist()]
+        return _to_arrow(self._lower, answers, self.result_type)
+
+
+def arrow_type(kind: pa.DataType | str) -> pa.DataType:
+    """An Arrow type from its name, or as it is.
+
+    >>> arrow_type("double")
+    DataType(double)
+    """
+    if not isinstance(kind, str):
+        return kind
+    try:
+        return pa.type_for_alias(kind)
+    except ValueError as error:
+        raise AggregateError(
+            f'"{kind}" is no Arrow type',
+            hint='Give a pyarrow type, or a name such as "double", "int64", "string".',
+        ) from error
+
+
+def function_name(fn: Callable[..., Any]) -> str:
+    """What to call a user's function in a message.
+
+    >>> function_name(max)
+    'max'
+    """
+    return getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def _call_by_cell(
+    fn: Callable[..., Any], arguments: Sequence[pa.Array], cells: np.ndarray, n: int
+) -> list[Any]:
+    rows, edges = slices(arguments, cells, n)
+    ordered = [array.take(pa.array(rows)) for array in arguments]
+    answers: list[Any] = [None] * n
+    for cell in np.flatnonzero(edges[1:] > edges[:-1]):
+        start, length = int(edges[cell]), int(edges[cell + 1] - edges[cell])
+        answers[cell] = _call(fn, *(array.slice(start, length) for array in ordered))
+    return answers
+
+
+def _call(fn: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        answer = fn(*arguments)
+    except Exception as error:  # a user's function may raise anything
+        raise AggregateError(
+            f"{function_name(fn)} raised {type(error).__name__}: {error}",
+            hint="The cause is chained; the function is the query's own.",
+        ) from error
+    return answer.as_py() if isinstance(answer, pa.Scalar) else answer
+
+
+def _to_arrow(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(answers, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise AggregateError(
+            f"{function_name(fn)} answered what does not fit {kind}: {error}",
+            hint="Declare the type that the function returns.",
+        ) from error

@@ -1,0 +1,64 @@
+"""SQL expressions over Arrow tables, evaluated by DuckDB: the one embedded engine.
+
+Text reaches this module already parsed, checked and written in DuckDB's dialect (see `sql/expression.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.errors import ExpressionError
+from millstream.core.expression import Expression
+
+_local = threading.local()
+
+
+def evaluate(expressions: Sequence[Expression], rows: pa.Table) -> list[pa.Array]:
+    """The value of each expression for each row, in order.
+
+    >>> double = Expression("x * 2", "`x` * 2", '"x" * 2', ("x",))
+    >>> evaluate([double], pa.table({"x": [1, 2]}))[0].to_pylist()
+    [2, 4]
+    """
+    computed = [one for one in expressions if one.plain is None]
+    values: dict[int, pa.Array] = {}
+    if computed:
+        names = list(dict.fromkeys(name for one in computed for name in one.columns))
+        source = rows.select(names) if names else pa.table({"": np.zeros(rows.num_rows, dtype=np.int8)})
+        items = ", ".join(f'({one.duck}) AS "e{i}"' for i, one in enumerate(computed))
+        try:
+            table = _connection().from_arrow(source).project(items).to_arrow_table()
+        except duckdb.Error as error:
+            shown = "; ".join(one.text for one in computed)
+            raise ExpressionError(
+                f"cannot evaluate {shown}: {str(error).splitlines()[0]}",
+                hint="Check the types of the columns, and that functions exist.",
+            ) from error
+        values = {id(one): table[f"e{i}"].combine_chunks() for i, one in enumerate(computed)}
+    return [
+        rows[one.plain].combine_chunks() if one.plain is not None else values[id(one)] for one in expressions
+    ]
+
+
+def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
+    """The type of the expression's value over rows of a schema.
+
+    >>> type_of(Expression("x > 1", "`x` > 1", '"x" > 1', ("x",)), pa.schema({"x": pa.int64()}))
+    DataType(bool)
+    """
+    return evaluate([expression], schema.empty_table())[0].type
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One connection a thread: connections are not shared safely, and cost a millisecond to make."""
+    found = getattr(_local, "connection", None)
+    if found is None:
+        found = duckdb.connect()
+        found.execute("SET TimeZone = 'UTC'")
+        _local.connection = found
+    return found

@@ -1,0 +1,141 @@
+"""Grouping: from columns to codes 0…n−1, and from (key, group) pairs to cells.
+
+A *cell* is one (group, key) pair, the key being a pane or a window id. Cells are numbered in order of
+group, then key: the order in which the sliding combine wants its partials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# Direct addressing is used while the table of counts stays within this multiple of the rows.
+_DENSITY = 4
+_SLACK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Codes of the rows, and the row where each code first stands."""
+
+    codes: np.ndarray
+    first: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return len(self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The distinct (group, key) pairs of some rows, in order, and the cell of each row."""
+
+    inverse: np.ndarray
+    key: np.ndarray
+    group: np.ndarray
+    rows: np.ndarray
+    """How many rows fell in each cell."""
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        return len(self.key)
+
+
+def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:
+    """Number the distinct combinations of values; null is a value of its own.
+
+    >>> encode([pa.array(["b", "a", "b", None])], 4).codes.tolist()
+    [0, 1, 0, 2]
+    """
+    codes = np.zeros(rows, dtype=np.int64)
+    if not rows:
+        return Groups(codes, codes)
+    size = 1
+    for column in columns:
+        one, n = _encode_one(column)
+        if size == 1:
+            codes, size = one, n
+            continue
+        codes = codes * n + one
+        size *= n
+        if size > _DENSITY * rows + _SLACK:
+            codes, size = _compress(codes, size)
+    if len(columns) > 1 or not columns:
+        codes, size = _compress(codes, size)
+    first = np.empty(size, dtype=np.int64)
+    first[codes[::-1]] = np.arange(rows - 1, -1, -1)
+    return Groups(codes, first)
+
+
+def cells(key: np.ndarray, groups: np.ndarray, n_groups: int) -> Cells:
+    """Number the distinct (group, key) pairs.
+
+    >>> found = cells(np.array([7, 5, 7]), np.array([0, 1, 0]), 2)
+    >>> found.inverse.tolist(), found.key.tolist(), found.group.tolist(), found.rows.tolist()
+    ([0, 1, 0], [7, 5], [0, 1], [2, 1])
+    """
+    if not len(key):
+        none = np.empty(0, dtype=np.int64)
+        return Cells(none, none, none, none)
+    low, high = int(key.min()), int(key.max())
+    span = high - low + 1
+    if span * n_groups <= _DENSITY * len(key) + _SLACK:
+        code = groups * span + (key - low)
+        rows = np.bincount(code, minlength=span * n_groups)
+        used = np.flatnonzero(rows)
+        place = np.empty(span * n_groups, dtype=np.int64)
+        place[used] = np.arange(len(used))
+        return Cells(place[code], used % span + low, used // span, rows[used])
+    if span * n_groups < 2**62:
+        used, inverse, rows = np.unique(
+            groups * span + (key - low), return_inverse=True, return_counts=True
+        )
+        return Cells(inverse, used % span + low, used // span, rows)
+    keys, key_codes = np.unique(key, return_inverse=True)
+    inner = cells(key_codes, groups, n_groups)
+    return Cells(inner.inverse, keys[inner.key], inner.group, inner.rows)
+
+
+def first_rows(inverse: np.ndarray, count: int) -> np.ndarray:
+    """For each code, a row that has it: the first.
+
+    >>> first_rows(np.array([1, 0, 1]), 2).tolist()
+    [1, 0]
+    """
+    first = np.empty(count, dtype=np.int64)
+    first[inverse[::-1]] = np.arange(len(inverse) - 1, -1, -1)
+    return first
+
+
+def _encode_one(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, int]:
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_integer(array.type) and not array.null_count and len(array):
+        values = array.to_numpy(zero_copy_only=False)
+        low, high = int(values.min()), int(values.max())
+        if high - low < _DENSITY * len(values) + _SLACK:
+            return _compress(values.astype(np.int64) - low, high - low + 1)
+    if pa.types.is_floating(array.type):
+        array = pc.add(array, pa.scalar(0.0, array.type))  # -0.0 and 0.0 are one group
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+
+
+def _compress(codes: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+    """Renumber so that every code is in use."""
+    if size <= _DENSITY * len(codes) + _SLACK:
+        present = np.zeros(size, dtype=np.bool_)
+        present[codes] = True
+        used = np.flatnonzero(present)
+        if len(used) == size:
+            return codes, size
+        place = np.empty(size, dtype=np.int64)
+        place[used] = np.arange(len(used))
+        return place[codes], len(used)
+    used, inverse = np.unique(codes, return_inverse=True)
+    return inverse, len(used)

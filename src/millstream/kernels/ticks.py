@@ -1,0 +1,79 @@
+"""Between Arrow arrays and ticks: one int64 per value of an ordered attribute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.core.domain import Domain, Kind
+from millstream.core.errors import WindowError
+
+
+def domain_of(kind: pa.DataType, name: str = "attribute") -> Domain:
+    """The domain of an Arrow type, if it is ordered and discrete.
+
+    >>> domain_of(pa.timestamp("us", tz="UTC")).describe()
+    'timestamp[us, UTC]'
+    """
+    if pa.types.is_timestamp(kind):
+        return Domain(kind=Kind.TIMESTAMP, unit=kind.unit, zone=kind.tz)
+    if pa.types.is_date(kind):
+        return Domain(kind=Kind.DATE)
+    if pa.types.is_integer(kind):
+        return Domain(kind=Kind.INTEGER)
+    if pa.types.is_decimal(kind):
+        if kind.precision > 18:
+            raise WindowError(
+                f"{name} is {kind}, more digits than a windowing attribute can have (18)",
+                hint="Cast it to a decimal of at most 18 digits.",
+            )
+        return Domain(kind=Kind.DECIMAL, scale=kind.scale)
+    raise WindowError(
+        f"{name} is {kind}, which is not an ordered discrete type",
+        hint="Window on a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
+    )
+
+
+def to_ticks(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """The ticks of a column without nulls.
+
+    >>> to_ticks(pa.array([1, 2], pa.date32())).tolist()
+    [1, 2]
+    """
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = array.type
+    if pa.types.is_decimal(kind):
+        wide = array.cast(pa.decimal128(kind.precision, kind.scale))
+        words = np.frombuffer(wide.buffers()[1], dtype=np.int64)
+        # Two words a value, the low one first; with 18 digits at most the low one is all of it.
+        return words[2 * wide.offset : 2 * (wide.offset + len(wide)) : 2]
+    if pa.types.is_date64(kind):
+        array = array.cast(pa.date32())
+    if pa.types.is_date(kind):
+        return array.view(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_timestamp(kind):
+        return array.view(pa.int64()).to_numpy(zero_copy_only=False)
+    return pc.cast(array, pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Ticks as a column of the attribute's own type.
+
+    >>> from_ticks(np.array([125]), pa.decimal128(9, 2)).to_pylist()
+    [Decimal('1.25')]
+    """
+    plain = pa.array(np.ascontiguousarray(ticks, dtype=np.int64))
+    if pa.types.is_timestamp(kind):
+        return plain.view(kind)
+    if pa.types.is_date(kind):
+        return plain.cast(pa.int32()).view(pa.date32()).cast(kind)
+    if pa.types.is_decimal(kind):
+        words = np.empty((len(ticks), 2), dtype=np.int64)
+        words[:, 0] = ticks
+        words[:, 1] = np.asarray(ticks) >> 63
+        wide = pa.Array.from_buffers(
+            pa.decimal128(38, kind.scale), len(ticks), [None, pa.py_buffer(words.tobytes())]
+        )
+        return wide.cast(kind, safe=False)
+    return plain.cast(kind)

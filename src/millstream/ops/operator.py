@@ -1,0 +1,116 @@
+"""What an operator is: it takes rows, learns progress, and says what it promises in turn.
+
+An operator never looks at arrival order to guess progress, does no I/O and reads no clock. Its whole memory is
+its `store` and the progress it was last told.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.domain import END
+from millstream.core.progress import Progress
+from millstream.state.store import Store
+
+
+@dataclass(slots=True)
+class Meter:
+    """What an operator has done since it started."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    late: int = 0
+    rejected: int = 0
+    filtered: int = 0
+    outside: int = 0
+    """Rows that belong to no window: in a gap between windows, or before the declared start."""
+    guarded: int = 0
+    punctuations: int = 0
+    """Punctuations that let something go."""
+    combines: int = 0
+    """Partials added to or taken from a window, where the strategy counts them."""
+    open_windows: int = 0
+    peak_rows: int = 0
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Rows an operator could not take, and why."""
+
+    rows: pa.Table
+    reason: str
+
+
+class Operator(ABC):
+    """A columnar state machine with one or more input ports."""
+
+    def __init__(self, ports: int = 1) -> None:
+        """Start with an empty store and no progress on any port."""
+        self.store = Store()
+        self.meter = Meter()
+        self.progress = [Progress() for _ in range(ports)]
+        self.rejected: list[Rejected] = []
+
+    def take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        """Rows arrive at a port; what can leave at once is returned."""
+        self.meter.rows_in += rows.num_rows
+        out = self._take(port, rows) if rows.num_rows else []
+        return self._leave(out)
+
+    def advance(self, port: int, progress: Progress) -> list[pa.Table]:
+        """A port's progress is now this (never less than before); what it lets go is returned."""
+        before = self.progress[port]
+        self.progress[port] = progress
+        return self._leave(self._advance(port, before, progress))
+
+    @abstractmethod
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...
+
+    def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
+        return []
+
+    def promises(self) -> Progress:
+        """The progress of the output, from that of the inputs."""
+        return self.progress[0]
+
+    def measure(self) -> None:
+        """Bring the meter's gauges up to date; a host calls it when somebody wants to see them."""
+
+    def _leave(self, tables: list[pa.Table]) -> list[pa.Table]:
+        out = [table for table in tables if table.num_rows]
+        meter = self.meter
+        meter.rows_out += sum(table.num_rows for table in out)
+        meter.peak_rows = max(meter.peak_rows, self.store.rows)
+        meter.peak_bytes = max(meter.peak_bytes, self.store.nbytes)
+        return out
+
+
+def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tuple[str, ...]) -> np.ndarray:
+    """The bound on `attribute` of each group, from linear and group-wise punctuation.
+
+    `groups` has one row a group and at least the columns `names`.
+    """
+    out = np.full(groups.num_rows, progress.bound(attribute), dtype=np.int64)
+    if progress.ended:
+        return out
+    for (name, keys), bounds in progress.grouped.items():
+        if name == attribute and set(keys) <= set(names):
+            found = [bounds.get(key) for key in _tuples(groups, keys)]
+            known = np.array([i for i, bound in enumerate(found) if bound is not None], dtype=np.int64)
+            if len(known):
+                out[known] = np.maximum(out[known], [found[i] for i in known])
+    for keys, over in progress.over.items():
+        if set(keys) <= set(names):
+            out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
+    return out
+
+
+def _tuples(groups: pa.Table, keys: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    return list(zip(*(groups[key].to_pylist() for key in keys), strict=True))
+

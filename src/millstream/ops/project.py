@@ -1,0 +1,45 @@
+"""Project and apply: computed columns; punctuation is rewritten to the columns that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from millstream.core.expression import Expression
+from millstream.core.pattern import ANY, Pattern
+from millstream.core.progress import Progress
+from millstream.core.punctuation import Punctuation
+from millstream.kernels.expression import evaluate
+from millstream.ops.operator import Operator
+
+
+class Project(Operator):
+    """Each output column is an expression over the input's."""
+
+    def __init__(self, columns: Sequence[tuple[str, Expression]]) -> None:
+        """Names and expressions, in the order of the output."""
+        super().__init__()
+        self.columns = tuple(columns)
+
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        values = evaluate([expression for _, expression in self.columns], rows)
+        return [pa.Table.from_arrays(values, names=[name for name, _ in self.columns])]
+
+    def promises(self) -> Progress:
+        """A punctuation goes on if every attribute it speaks of does, under its new names."""
+        now, out = self.progress[0], Progress()
+        names: dict[str, list[str]] = {}
+        for name, expression in self.columns:
+            if expression.plain is not None:
+                names.setdefault(expression.plain, []).append(name)
+        for punctuation in now.punctuations():
+            parts = punctuation.pattern.attributes
+            if all(part in names for part in parts):
+                renamed = {new: parts[old] for old in parts for new in names[old][:1]}
+                out.accept(Punctuation(Pattern(renamed)))
+                # The same column under two names: both progress.
+                for old in parts:
+                    for new in names[old][1:]:
+                        out.accept(Punctuation(Pattern({**renamed, names[old][0]: ANY, new: parts[old]})))
+        return out

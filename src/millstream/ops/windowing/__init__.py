@@ -1,0 +1,1 @@
+"""Window aggregation: one file a strategy, all with the same answers."""

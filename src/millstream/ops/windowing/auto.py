@@ -1,0 +1,57 @@
+"""Undecided: looks at the first rows before a strategy is chosen, and then makes way for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.errors import PlanError
+from millstream.core.progress import Progress
+from millstream.core.window import Sliding
+from millstream.kernels.group import cells, encode
+from millstream.kernels.ticks import to_ticks
+from millstream.ops.operator import Operator
+from millstream.ops.windowing.spec import Spec
+
+Build = Callable[[int, int, int], Operator]
+"""From rows, panes and cells of the first epoch to the operator that suits them."""
+
+
+class Undecided(Operator):
+    """Holds the place, and the progress, of the operator that `decide` will make."""
+
+    def __init__(self, spec: Spec, windows: tuple[Sliding, ...], build: Build) -> None:
+        """`build` makes the operator from what the first rows show."""
+        super().__init__()
+        self.spec = spec
+        self.windows = windows
+        self.build = build
+
+    def decide(self, rows: pa.Table) -> Operator:
+        """The operator for rows like these, told the progress so far. It has not taken the rows yet."""
+        chosen = self.build(*self._look(rows))
+        chosen.progress = list(self.progress)
+        return chosen
+
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        raise PlanError(
+            f"{rows.num_rows} rows reached a window aggregate that has no strategy yet",
+            hint="A host must call decide() first.",
+        )
+
+    def _look(self, rows: pa.Table) -> tuple[int, int, int]:
+        rows = rows.filter(rows[self.spec.attribute].is_valid())
+        if not rows.num_rows:
+            return 0, 0, 0
+        pane = gcd(*(window.pane for window in self.windows))
+        panes = to_ticks(rows[self.spec.attribute]) // pane
+        found = encode([rows[name] for name in self.spec.groups], rows.num_rows)
+        at = cells(panes, found.codes, found.count)
+        return rows.num_rows, len(np.unique(at.key)), at.count
+
+    def promises(self) -> Progress:
+        """Nothing but the end: no rows, no windows."""
+        return Progress(ended=self.progress[0].ended)

@@ -1,0 +1,131 @@
+"""What all window strategies share: reading the attribute, asking for bounds, writing results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.core.domain import BOTTOM, END
+from millstream.core.progress import Progress
+from millstream.core.punctuation import Punctuation
+from millstream.kernels.partials import KEY, Bundle, Merged
+from millstream.kernels.ticks import to_ticks
+from millstream.ops.operator import Operator, Rejected, group_bounds
+from millstream.state.store import Segment
+
+if TYPE_CHECKING:
+    from millstream.ops.windowing.spec import Spec
+
+# Segments are merged into one when there are more than this many: an epoch adds one at most.
+_MANY = 8
+
+
+class WindowOperator(Operator):
+    """An operator whose state is partials by cell and whose output is closed windows."""
+
+    def __init__(self, spec: Spec) -> None:
+        """Compute what `spec` says."""
+        super().__init__()
+        self.spec = spec
+        self.partials = spec.partials()
+
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        column = rows[self.spec.attribute]
+        if column.null_count:
+            missing = rows.filter(pc.is_null(column))
+            self.rejected.append(Rejected(missing, f"{self.spec.attribute} is null"))
+            self.meter.rejected += missing.num_rows
+            rows = rows.filter(pc.is_valid(column))
+        if not rows.num_rows:
+            return []
+        return self._take_ticks(rows, to_ticks(rows[self.spec.attribute]))
+
+    def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
+        raise NotImplementedError
+
+    def bounds(self, progress: Progress, groups: pa.Table) -> np.ndarray:
+        """The bound on the windowing attribute of each group."""
+        return group_bounds(progress, self.spec.attribute, groups, self.spec.groups)
+
+    def moved(self, before: Progress, now: Progress) -> bool:
+        """Could anything new have been promised about the windowing attribute?"""
+        name = self.spec.attribute
+        if now.ended or now.bound(name) > before.bound(name):
+            return True
+        return bool(now.grouped or now.over)
+
+    def bundles(self) -> list[Bundle]:
+        """The live partials, as the store holds them."""
+        return [as_bundle(segment) for segment in self.store.segments if "fixed" in segment.tables]
+
+    def absorb(self, bundle: Bundle) -> None:
+        """Keep more partials."""
+        self.store.add(as_segment(bundle))
+        if len(self.store.segments) > _MANY and self._mergeable():
+            self._keep(self.partials.merge(self.bundles()).bundle)
+
+    def _mergeable(self) -> bool:
+        return all("fixed" in segment.tables for segment in self.store.segments)
+
+    def _keep(self, bundle: Bundle, *others: Segment) -> None:
+        self.store.replace([as_segment(bundle), *others])
+
+    def promises(self) -> Progress:
+        """Bounds on the window columns, linear and group-wise, that the input's bounds give."""
+        now, out = self.progress[0], Progress()
+        if now.ended:
+            return Progress(ended=True)
+        attribute = self.spec.attribute
+        if now.bound(attribute) > BOTTOM:
+            for name, bound in self._window_bounds(now.bound(attribute)).items():
+                out.accept(Punctuation.linear(name, bound))
+        for (name, keys), bounds in now.grouped.items():
+            if name == attribute and set(keys) <= set(self.spec.groups):
+                for key, bound in bounds.items():
+                    group = dict(zip(keys, key, strict=True))
+                    for column, value in self._window_bounds(bound).items():
+                        out.accept(Punctuation.group_wise(column, value, group))
+        for keys, over in now.over.items():
+            if set(keys) <= set(self.spec.groups):
+                out.over[keys] = set(over)
+        return out
+
+    def _window_bounds(self, bound: int) -> dict[str, int]:
+        """For each window column, the least value that a later result can have."""
+        return {}
+
+
+def as_segment(bundle: Bundle) -> Segment:
+    """A bundle as a segment: its tables, and the range of keys they cover."""
+    tables = {"fixed": bundle.fixed, **{f"bag.{i}": bag for i, bag in bundle.bags.items()}}
+    if not bundle.fixed.num_rows:
+        return Segment(tables, 0, -1)
+    extremes = pc.min_max(bundle.fixed[KEY])
+    return Segment(tables, extremes["min"].as_py(), extremes["max"].as_py())
+
+
+def as_bundle(segment: Segment) -> Bundle:
+    """A segment as the bundle it was."""
+    bags = {int(name[4:]): table for name, table in segment.tables.items() if name.startswith("bag.")}
+    return Bundle(segment.tables["fixed"], bags)
+
+
+def clip(bounds: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Bounds brought within the ticks that matter, so that −∞ and ∞ can be reckoned with.
+
+    >>> clip(np.array([BOTTOM, 5, END]), 0, 9).tolist()
+    [0, 5, 9]
+    """
+    return np.clip(bounds, low, high)
+
+
+def select(merged: Merged, mask: np.ndarray, bag_masks: dict[int, np.ndarray]) -> Bundle:
+    """The cells, and the values in bags, that the masks keep."""
+    bags = {i: bag.filter(pa.array(bag_masks[i])) for i, bag in merged.bundle.bags.items()}
+    return Bundle(merged.bundle.fixed.filter(pa.array(mask)), bags)
+
+
+__all__ = ["BOTTOM", "END", "WindowOperator", "as_bundle", "as_segment", "clip", "select"]

@@ -1,0 +1,51 @@
+"""User-defined windows: the user says which windows hold a value, and what each window covers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.domain import END
+from millstream.core.window import UserDefined
+from millstream.kernels.partials import Answers, Merged
+from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.wid import ByWindow
+
+
+class CustomWindows(ByWindow):
+    """One partial a (group, open window); a window closes when the bound reaches the end of its extent."""
+
+    def __init__(self, spec: Spec, window: UserDefined) -> None:
+        """Windows by two functions."""
+        super().__init__(spec)
+        self.window = window
+
+    def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
+        values, inverse = np.unique(ticks, return_inverse=True)
+        wids = [np.array(self.window.wids(int(value)), dtype=np.int64) for value in values]
+        length = np.array([len(one) for one in wids])[inverse]
+        self.meter.outside += int((length == 0).sum())
+        row = np.repeat(np.arange(len(ticks)), length)
+        if len(row):
+            wid = np.concatenate([wids[i] for i in inverse])
+            self.absorb(self.partials.lift(rows.take(pa.array(row)), wid))
+        return []
+
+    def _extents(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, inverse = np.unique(wids, return_inverse=True)
+        extents = np.array([self.window.extent(int(wid)) for wid in values], dtype=np.int64).reshape(-1, 2)
+        return extents[inverse, 0], extents[inverse, 1]
+
+    def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
+        """Windows whose extent lies below the bound."""
+        limit = bounds[merged.group]
+        return (limit == END) | (self._extents(merged.key)[1] <= limit)
+
+    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+        """With the user's own extents."""
+        start, end = self._extents(answers.window)
+        return self.spec.table(answers, groups, start, end)
+
+    def _window_bounds(self, bound: int) -> dict[str, int]:
+        # Nothing is known of ids to come; but a window that ends at or below the bound is out.
+        return {"window_end": bound + 1}

@@ -1,0 +1,92 @@
+"""Session windows: rows no more than a gap apart belong together, however late the row that joins two.
+
+The state is one partial a (group, open session). A session is closed by a bound beyond its last row plus the
+gap: no later row can reach it, and so no later row can join it to another.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.domain import END
+from millstream.core.window import Session
+from millstream.kernels.aggregates.extreme import Extreme
+from millstream.kernels.group import encode
+from millstream.kernels.partials import KEY, Answers, Bound, Bundle, Merged
+from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.wid import ByWindow
+
+_LAST = "__last"
+
+
+class Sessions(ByWindow):
+    """Sessions by group; the id of a session is the tick of its first row."""
+
+    def __init__(self, spec: Spec, window: Session) -> None:
+        """Sessions with one gap."""
+        # The tick of a session's last row is one more aggregate, hidden from the output.
+        last = Bound(_LAST, Extreme(pa.int64(), greatest=True), (_LAST,))
+        super().__init__(dataclasses.replace(spec, aggregates=(*spec.aggregates, last)))
+        self.visible = spec
+        self.window = window
+
+    def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
+        found = encode([rows[name] for name in self.spec.groups], rows.num_rows)
+        start = _starts(found.codes, ticks, ticks, self.window.gap)
+        fresh = self.partials.lift(rows.append_column(_LAST, pa.array(ticks)), start)
+        merged = self.partials.merge([*self.bundles(), fresh])
+        # A new session may overlap, or sit between, old ones: run the same rule over the sessions themselves.
+        joined = _starts(merged.group, merged.key, self._last(merged.bundle.fixed), self.window.gap)
+        if (joined != merged.key).any():
+            merged = self.partials.merge([self._renamed(merged, joined)])
+        self._keep(merged.bundle)
+        return []
+
+    def _renamed(self, merged: Merged, key: np.ndarray) -> Bundle:
+        bags = {
+            i: _with_key(bag, key[self.partials.cells_of(merged, bag)]) for i, bag in merged.bundle.bags.items()
+        }
+        return Bundle(_with_key(merged.bundle.fixed, key), bags)
+
+    def _last(self, fixed: pa.Table) -> np.ndarray:
+        return fixed[f"a{len(self.spec.aggregates) - 1}.0"].to_numpy()
+
+    def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
+        """Sessions that no later row can reach."""
+        limit = bounds[merged.group]
+        return (limit == END) | (limit > self._last(merged.bundle.fixed) + self.window.gap)
+
+    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+        """From the first row to a gap after the last."""
+        *columns, last = answers.columns
+        visible = Answers(answers.group, answers.window, answers.rows, columns)
+        return self.visible.table(visible, groups, answers.window, last.to_numpy() + self.window.gap)
+
+    def _window_bounds(self, bound: int) -> dict[str, int]:
+        # An open session's last row is at or after bound − gap; where it began is not known.
+        return {"window_end": bound}
+
+
+def _starts(group: np.ndarray, first: np.ndarray, last: np.ndarray, gap: int) -> np.ndarray:
+    """For each interval [first, last] of a group, the least `first` of those it is chained to by gaps.
+
+    >>> _starts(np.zeros(3, int), np.array([9, 1, 4]), np.array([9, 1, 4]), 3).tolist()
+    [9, 1, 1]
+    """
+    order = np.lexsort((first, group))
+    g, low, high = group[order], first[order], last[order]
+    base, span = int(low.min()), int(high.max()) - int(low.min()) + gap + 1
+    # Lifted by group, the running maximum of one group cannot reach into the next.
+    reach = np.maximum.accumulate(g * span + (high - base))
+    begins = np.ones(len(g), dtype=np.bool_)
+    begins[1:] = (g[1:] != g[:-1]) | (g[1:] * span + (low[1:] - base) > reach[:-1] + gap)
+    out = np.empty(len(g), dtype=np.int64)
+    out[order] = low[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+    return out
+
+
+def _with_key(table: pa.Table, key: np.ndarray) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(KEY), KEY, pa.array(key))

@@ -1,0 +1,54 @@
+"""Several windows in one query where they cannot share state: one operator a window, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from millstream.core.progress import Progress, meet
+from millstream.ops.operator import Operator
+from millstream.ops.windowing.base import WindowOperator
+from millstream.state.store import Segment
+
+
+class Several(Operator):
+    """The union of what each operator answers."""
+
+    def __init__(self, parts: Sequence[WindowOperator]) -> None:
+        """All `parts` read the same rows."""
+        super().__init__()
+        self.parts = tuple(parts)
+
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        out = [table for part in self.parts for table in part.take(port, rows)]
+        self._reflect()
+        return out
+
+    def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
+        out = [table for part in self.parts for table in part.advance(port, now)]
+        self._reflect()
+        return out
+
+    def _reflect(self) -> None:
+        """Show the parts' state and rejections as one's own; a row is rejected once, not once a part."""
+        segments: list[Segment] = [s for part in self.parts for s in part.store.segments]
+        self.store.replace(segments)
+        self.rejected += self.parts[0].rejected
+        for part in self.parts:
+            part.rejected.clear()
+        first = self.parts[0].meter
+        self.meter.rejected = first.rejected
+        self.meter.outside = min(part.meter.outside for part in self.parts)
+        self.meter.punctuations = max(part.meter.punctuations for part in self.parts)
+        self.meter.combines = sum(part.meter.combines for part in self.parts)
+
+    def promises(self) -> Progress:
+        """What every part promises."""
+        return meet([part.promises() for part in self.parts])
+
+    def measure(self) -> None:
+        """The open windows of all parts."""
+        for part in self.parts:
+            part.measure()
+        self.meter.open_windows = sum(part.meter.open_windows for part in self.parts)

@@ -1,0 +1,75 @@
+"""What a window aggregate computes, apart from how: the attribute, the groups, the aggregates, the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.core.errors import WindowError
+from millstream.kernels.partials import Answers, Bound, Partials
+from millstream.kernels.ticks import from_ticks
+
+WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One window aggregate over rows that already have every column it names."""
+
+    attribute: str
+    attribute_type: pa.DataType
+    """The type of `window_start` and `window_end`."""
+    groups: tuple[str, ...]
+    group_types: tuple[pa.DataType, ...]
+    aggregates: tuple[Bound, ...]
+    row_schema: pa.Schema
+    """The schema of the rows that arrive."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Window columns, group columns, aggregates."""
+        fields = [
+            pa.field("window_id", pa.int64()),
+            pa.field("window_start", self.attribute_type),
+            pa.field("window_end", self.attribute_type),
+        ]
+        fields += [pa.field(n, t) for n, t in zip(self.groups, self.group_types, strict=True)]
+        fields += [pa.field(one.name, one.kernel.result_type) for one in self.aggregates]
+        return pa.schema(fields)
+
+    @property
+    def columns(self) -> list[str]:
+        """The row columns that the aggregates and groups need, besides the attribute."""
+        names = [*self.groups]
+        for one in self.aggregates:
+            names += [*one.arguments, *([one.filter] if one.filter else [])]
+        return list(dict.fromkeys(names))
+
+    def partials(self) -> Partials:
+        """The aggregates as one algebra."""
+        return Partials(self.aggregates, self.groups)
+
+    def table(
+        self, answers: Answers, groups: pa.Table, start: np.ndarray | None, end: np.ndarray
+    ) -> pa.Table:
+        """Answers as rows of the output; `start` None is a window without a beginning."""
+        n = len(answers.window)
+        index = pa.array(answers.group)
+        columns = [pa.array(answers.window, pa.int64())]
+        columns.append(pa.nulls(n, self.attribute_type) if start is None else self._edge(start))
+        columns.append(self._edge(end))
+        columns += [groups[name].take(index).combine_chunks() for name in self.groups]
+        columns += answers.columns
+        fitted = [c.cast(f.type) if c.type != f.type else c for c, f in zip(columns, self.schema, strict=True)]
+        return pa.Table.from_arrays(fitted, schema=self.schema)
+
+    def _edge(self, ticks: np.ndarray) -> pa.Array:
+        try:
+            return from_ticks(ticks, self.attribute_type)
+        except pa.ArrowInvalid as error:
+            raise WindowError(
+                f"a window of {self.attribute!r} ends at {int(ticks.max())}, beyond {self.attribute_type}",
+                hint="Cast the attribute to a wider type before the window.",
+            ) from error

@@ -1,0 +1,116 @@
+"""Binding an aggregate: its expressions become columns, its schema is worked out, its mistakes are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.core.aggregate import AggregateCall
+from millstream.core.domain import Domain, Kind
+from millstream.core.errors import AggregateError, PlanError
+from millstream.core.expression import Expression
+from millstream.core.window import Rows, SlideByTuple, Sliding, Window
+from millstream.kernels.expression import type_of
+from millstream.kernels.ticks import domain_of
+from millstream.ops.windowing.spec import WINDOW_COLUMNS
+from millstream.plan import nodes
+from millstream.runtime.compile import ROW_NUMBER, spec_of
+
+_BY_ATTRIBUTE = ("first", "last")
+
+
+def bind_aggregate(
+    source: nodes.Node,
+    *,
+    attribute: str,
+    windows: tuple[Window, ...],
+    groups: tuple[str, ...],
+    calls: Mapping[str, AggregateCall],
+    strategy: str,
+    parse: Callable[[str], Expression],
+    options: Mapping[str, Any],
+) -> nodes.Aggregate:
+    """A window aggregate over a hidden projection that computes its arguments."""
+    _check_names(groups, calls)
+    _check_strategy(strategy, windows)
+    by_number = isinstance(windows[0], Rows)
+    columns = dict.fromkeys(groups if by_number else (attribute, *groups))
+    items = {name: Expression.column(name) for name in columns}
+    bound: list[nodes.AggregateColumn] = []
+    for i, (name, call) in enumerate(calls.items()):
+        arguments = [_place(items, f"__a{i}_{j}", parse(text)) for j, text in enumerate(call.arguments)]
+        if call.function in _BY_ATTRIBUTE:
+            arguments.append(attribute)
+        condition = None if call.filter is None else _place(items, f"__f{i}", parse(call.filter))
+        bound.append(
+            nodes.AggregateColumn(name=name, call=call, arguments=tuple(arguments), filter=condition)
+        )
+    if not items:  # count(*) over all rows needs some column to carry their number
+        first = source.schema.names[0]
+        items[first] = Expression.column(first)
+    schema = pa.schema([pa.field(name, type_of(one, source.schema)) for name, one in items.items()])
+    _check_filters(bound, schema)
+    projected = nodes.Project(input=source, columns=tuple(items.items()), schema=schema, hidden=True)
+    node = nodes.Aggregate(
+        input=projected,
+        attribute=attribute,
+        domain=Domain(kind=Kind.INTEGER) if by_number else domain_of(schema.field(attribute).type, attribute),
+        windows=windows,
+        groups=groups,
+        aggregates=tuple(bound),
+        strategy=strategy,
+        schema=pa.schema([]),
+        options=options,
+    )
+    return nodes.with_schema(node, spec_of(node).schema)
+
+
+def _place(items: dict[str, Expression], name: str, parsed: Expression) -> str:
+    """The column that holds an expression: itself if it is one, else a hidden one."""
+    if parsed.plain is not None:
+        items.setdefault(parsed.plain, parsed)
+        return parsed.plain
+    items[name] = parsed
+    return name
+
+
+def _check_names(groups: tuple[str, ...], calls: Mapping[str, AggregateCall]) -> None:
+    if not calls:
+        raise PlanError("agg has no aggregates", hint="Name at least one: agg(n=ms.count()).")
+    for name in calls:
+        if name in groups or name in WINDOW_COLUMNS:
+            raise PlanError(
+                f"the aggregate {name!r} has the name of another result column",
+                hint=f"Results have {', '.join((*WINDOW_COLUMNS, *groups))}; choose another name.",
+            )
+
+
+def _check_strategy(strategy: str, windows: tuple[Window, ...]) -> None:
+    if strategy not in nodes.STRATEGIES:
+        raise PlanError(
+            f"there is no strategy {strategy!r}", hint=f"Choose one of {', '.join(nodes.STRATEGIES)}."
+        )
+    kind = type(windows[0])
+    fits = {
+        Sliding: ("auto", "wid", "paned", "differential", "buffered", "adaptive"),
+        SlideByTuple: ("auto", "bins", "buffered"),
+    }.get(kind, ("auto",))
+    if strategy not in fits:
+        raise PlanError(
+            f"strategy {strategy!r} does not fit {kind.__name__} windows",
+            hint=f"For these windows choose one of {', '.join(fits)}.",
+        )
+
+
+def _check_filters(bound: list[nodes.AggregateColumn], schema: pa.Schema) -> None:
+    for one in bound:
+        if one.filter is not None and not pa.types.is_boolean(schema.field(one.filter).type):
+            raise AggregateError(
+                f"the filter of {one.name!r}, {one.call.filter}, is {schema.field(one.filter).type}",
+                hint='A filter is a condition: filter="price > 10".',
+            )
+
+
+__all__ = ["ROW_NUMBER", "bind_aggregate"]

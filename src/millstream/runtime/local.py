@@ -1,0 +1,168 @@
+"""The local host: the same operators as anywhere, in this process, on Arrow tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.core.domain import BOTTOM
+from millstream.core.progress import Progress
+from millstream.plan import nodes
+from millstream.runtime.batch import Batch, Sink, Source
+from millstream.runtime.epoch import Outcome, step
+from millstream.runtime.graph import Graph
+from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
+from millstream.runtime.metrics import books, operator_metrics, stream_metrics
+from millstream.runtime.side import late_table, rejected_table
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+
+
+@dataclass(slots=True)
+class LocalQuery:
+    """A query as a host knows it: its node, and where its three outputs go."""
+
+    name: str
+    node: nodes.Node
+    sinks: list[Sink] = field(default_factory=list[Sink])
+    late: list[Sink] = field(default_factory=list[Sink])
+    rejected: list[Sink] = field(default_factory=list[Sink])
+    rows_out: int = 0
+
+
+class LocalHost:
+    """Runs queries over sources, an epoch at a time."""
+
+    def __init__(self) -> None:
+        """Nothing to run yet."""
+        self.graph = Graph()
+        self.sources: dict[str, Source] = {}
+        self.queries: dict[str, LocalQuery] = {}
+        self.epoch = 0
+        self.ended = False
+        self._readers: dict[str, Iterator[Batch]] = {}
+        self._supplied: dict[str, list[UserPunctuation]] = {}
+
+    def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
+        """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
+        vertex = self.graph.vertices.get(id(node))
+        seen = vertex.operator.progress[0] if vertex is not None else Progress()
+        waiting = self._supplied.setdefault(node.name, [])
+        bind_punctuations([*waiting, punctuation], node, seen)
+        waiting.append(punctuation)
+
+    def add(self, query: LocalQuery, sources: dict[str, Source]) -> None:
+        """Run this query too, from the next epoch on."""
+        self.queries[query.name] = query
+        self.sources.update(sources)
+        self.graph.add(query.node)
+
+    def run(
+        self,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Take epochs as the trigger says, until done or told to stop."""
+        self._readers = {}
+        match trigger:
+            case Once():
+                self._epoch(self._next(), report)
+            case AvailableNow():
+                while not stopping() and (batches := self._next()):
+                    self._epoch(batches, report)
+            case Every(seconds):
+                while not stopping():
+                    began = time.monotonic()
+                    batches = self._next()
+                    if not batches:
+                        self._readers = {}
+                    self._epoch(batches, report)
+                    _wait(began + seconds, stopping)
+        if end_of_stream and not stopping() and not self.ended:
+            self._epoch({}, report, end=True)
+
+    def _next(self) -> dict[str, Batch]:
+        """The next batch of each source that has one."""
+        out: dict[str, Batch] = {}
+        for name, source in self.sources.items():
+            if name not in self._readers:
+                self._readers[name] = source.batches()
+            batch = next(self._readers[name], None)
+            given = self._supplied.pop(name, None)
+            if given:
+                rows = source.schema.empty_table() if batch is None else batch.rows
+                bad = () if batch is None else batch.unreadable
+                more = () if batch is None else batch.punctuations
+                batch = Batch(rows, bad, [*more, *given])
+            if batch is not None:
+                out[name] = batch
+        return out
+
+    def _epoch(
+        self, batches: dict[str, Batch], report: Callable[[dict[str, Any]], None], *, end: bool = False
+    ) -> None:
+        began = time.monotonic()
+        outcome = step(self.graph, batches, end=end)
+        stepped = time.monotonic()
+        for query in self.queries.values():
+            self._deliver(query, outcome)
+        self.ended = self.ended or end
+        durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
+        rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
+        report(self.progress(rows, {name: round(1000 * took, 3) for name, took in durations.items()}))
+        self.epoch += 1
+
+    def _deliver(self, query: LocalQuery, outcome: Outcome) -> None:
+        tables = outcome.rows.get(id(query.node), [])
+        if tables:
+            rows = pa.concat_tables(tables)
+            query.rows_out += rows.num_rows
+            _write(query.sinks, rows, self.epoch)
+        for below in nodes.walk(query.node):
+            if isinstance(below, nodes.Source) and outcome.late.get(id(below)):
+                _write(query.late, late_table(outcome.late[id(below)], below, self.epoch), self.epoch)
+        rejected = rejected_table(query.node, outcome, self.epoch)
+        if rejected is not None:
+            _write(query.rejected, rejected, self.epoch)
+
+    def progress(self, input_rows: int, durations: dict[str, float]) -> dict[str, Any]:
+        """One report, in the shape of Spark's streaming progress."""
+        streams = {}
+        for vertex, ingest in self.graph.ingests():
+            node = vertex.node
+            assert isinstance(node, nodes.Source)
+            high = ingest.store.facts.get("generator", {}).get("high", BOTTOM)
+            streams[node.name] = stream_metrics(vertex, None if high == BOTTOM else high)
+        queries = {}
+        for query in self.queries.values():
+            below = [self.graph.at(node) for node in nodes.walk(query.node)]
+            queries[query.name] = {
+                "rows_out": query.rows_out,
+                "books": books(self.graph, query.node),
+                "operators": [operator_metrics(vertex) for vertex in below],
+            }
+        return {
+            "epoch": self.epoch,
+            "batchId": self.epoch,
+            "numInputRows": input_rows,
+            "durationMs": durations,
+            "sources": streams,
+            "queries": queries,
+        }
+
+
+def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
+    if rows.num_rows:
+        for sink in sinks:
+            sink.write(rows, epoch)
+
+
+def _wait(until: float, stopping: Callable[[], bool]) -> None:
+    while not stopping() and (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, 0.05))

@@ -1,0 +1,124 @@
+"""Punctuation from outside: what a caller supplies and what data carries, bound to a stream's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.core.errors import MillstreamError, PatternError, SchemaError, nearest
+from millstream.core.parse import parse_pattern
+from millstream.core.pattern import Between, Equal, From, OneOf, Pattern, UpTo, ValuePattern
+from millstream.core.progress import Progress
+from millstream.core.punctuation import Punctuation
+from millstream.ops.operator import Rejected
+from millstream.plan import nodes
+
+
+@dataclass(frozen=True, slots=True)
+class UserPunctuation:
+    """A punctuation in the user's own values, not yet bound to a stream."""
+
+    pattern: Pattern
+
+
+def bind_punctuations(given: Sequence[Any], node: nodes.Source, seen: Progress) -> tuple[Punctuation, ...]:
+    """Supplied punctuations in ticks; one that goes backwards is refused."""
+    out: list[Punctuation] = []
+    so_far = seen.copy()
+    for one in given:
+        punctuation = bind_one(one, node)
+        so_far.check_forward(punctuation, node.domains)
+        so_far.accept(punctuation)
+        out.append(punctuation)
+    return tuple(out)
+
+
+def bind_one(given: Any, node: nodes.Source) -> Punctuation:
+    """One punctuation: ours, text, or a mapping from attribute to bound (or to a constant)."""
+    match given:
+        case UserPunctuation():
+            pattern = given.pattern
+        case str():
+            pattern = parse_pattern(given)
+        case Mapping():
+            attribute = node.progress.attribute if node.progress is not None else None
+            pattern = Pattern({k: UpTo(v) if k == attribute else Equal(v) for k, v in given.items()})
+        case _:
+            raise PatternError(f"{given!r} is not a punctuation", hint='Use ms.punctuation("ts", before=15).')
+    return Punctuation(Pattern({name: _bind(name, value, node) for name, value in pattern.attributes.items()}))
+
+
+def _bind(name: str, value: ValuePattern, node: nodes.Source) -> ValuePattern:
+    if name not in node.schema.names:
+        raise SchemaError(
+            f"punctuation on stream {node.name!r} names the unknown column {name!r}",
+            hint=nearest(name, node.schema.names),
+        )
+    match value:
+        case Equal(constant):
+            return Equal(_constant(name, constant, node))
+        case OneOf(constants):
+            return OneOf(frozenset(_constant(name, constant, node) for constant in constants))
+        case UpTo(bound):
+            return UpTo(_tick(name, bound, node))
+        case From(bound):
+            return From(_tick(name, bound, node))
+        case Between(low, high):
+            return Between(_tick(name, low, node), _tick(name, high, node))
+        case _:
+            return value
+
+
+def _tick(name: str, value: Any, node: nodes.Source) -> Any:
+    domain = node.domains.get(name)
+    return value if domain is None else domain.point(value, what=f"bound on {name}")
+
+
+def _constant(name: str, value: Any, node: nodes.Source) -> Any:
+    kind = node.schema.field(name).type
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+        raise PatternError(
+            f"{value!r} is not a value of {name!r} ({kind})", hint="Give a value of the column's own type."
+        ) from error
+
+
+def split_marked(
+    rows: pa.Table, node: nodes.Source, seen: Progress
+) -> tuple[pa.Table, list[UserPunctuation], list[Rejected]]:
+    """Take the rows that are punctuation out of the data, if the stream says which they are.
+
+    A row that means to be a punctuation and cannot be one, or that goes backwards, is rejected with the reason.
+    """
+    mark = getattr(node.progress, "mark", None)
+    if mark is None or not rows.num_rows:
+        return rows, [], []
+    column = rows[mark]
+    is_mark = column.fill_null(False) if pa.types.is_boolean(column.type) else pc.is_valid(column)  # noqa: FBT003
+    data, marked = rows.filter(pc.invert(is_mark)).drop_columns([mark]), rows.filter(is_mark)
+    found: list[UserPunctuation] = []
+    rejected: list[Rejected] = []
+    so_far = seen.copy()
+    for i, row in enumerate(marked.to_pylist()):
+        try:
+            given = UserPunctuation(_pattern_of(row, mark, node))
+            punctuation = bind_one(given, node)
+            so_far.check_forward(punctuation, node.domains)
+            so_far.accept(punctuation)
+            found.append(given)
+        except MillstreamError as error:
+            rejected.append(Rejected(marked.slice(i, 1).drop_columns([mark]), error.fact))
+    return data, found, rejected
+
+
+def _pattern_of(row: dict[str, Any], mark: str, node: nodes.Source) -> Pattern:
+    if isinstance(row[mark], str):
+        return parse_pattern(row[mark])
+    attribute = node.progress.attribute
+    parts = {name: value for name, value in row.items() if name != mark and value is not None}
+    return Pattern({name: UpTo(value) if name == attribute else Equal(value) for name, value in parts.items()})

@@ -1,0 +1,114 @@
+"""A run: a host at work in a thread, with the habits of a `StreamingQuery`."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from millstream.core.errors import MillstreamError, RunError
+from millstream.runtime.trigger import Trigger
+
+
+class Host(Protocol):
+    """What a run drives."""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under way, or the next one."""
+        ...
+
+    def run(
+        self,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Take epochs until done or told to stop."""
+        ...
+
+
+class Run:
+    """A started engine. It stops by itself, when told to, or when something fails."""
+
+    def __init__(self, host: Host, trigger: Trigger, *, end_of_stream: bool, name: str) -> None:
+        """Start at once, in the background."""
+        self.name = name
+        self.id = str(uuid.uuid4())
+        self._host = host
+        self._stop = threading.Event()
+        self._error: MillstreamError | None = None
+        self._reports: deque[dict[str, Any]] = deque(maxlen=100)
+        self._thread = threading.Thread(
+            target=self._work, args=(trigger, end_of_stream), name=f"millstream-{name}", daemon=True
+        )
+        self._thread.start()
+
+    def _work(self, trigger: Trigger, end_of_stream: bool) -> None:  # noqa: FBT001 - a thread's arguments
+        try:
+            self._host.run(
+                trigger,
+                end_of_stream=end_of_stream,
+                stopping=self._stop.is_set,
+                report=self._reports.append,
+            )
+        except MillstreamError as error:
+            error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
+            self._error = error
+        except Exception as error:  # noqa: BLE001 - whatever it was, the one who waits must hear of it
+            failure = RunError(
+                f"epoch {self._host.epoch} of {self.name!r} failed: {type(error).__name__}: {error}",
+                hint="The cause is chained below; state and results of earlier epochs are intact.",
+            )
+            failure.__cause__ = error
+            self._error = failure
+
+    @property
+    def is_active(self) -> bool:
+        """Is it still at work?"""
+        return self._thread.is_alive()
+
+    @property
+    def exception(self) -> MillstreamError | None:
+        """Why it failed, if it did."""
+        return self._error
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """The report of the last finished epoch; empty before the first."""
+        return self._reports[-1] if self._reports else {}
+
+    @property
+    def recent_progress(self) -> list[dict[str, Any]]:
+        """The reports of the last hundred epochs."""
+        return list(self._reports)
+
+    def stop(self) -> None:
+        """Finish the epoch under way, and stop."""
+        self._stop.set()
+        self._thread.join()
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait for the end; True if it came in time. A failure is raised here."""
+        self._thread.join(timeout)
+        if self._error is not None:
+            raise self._error
+        return not self._thread.is_alive()
+
+    def process_all_available(self, timeout: float | None = None) -> bool:
+        """Wait until an epoch has found nothing more to read; True if that came in time."""
+        waited = threading.Event()
+        limit = None if timeout is None else timeout
+        spent = 0.0
+        while self._thread.is_alive() and (limit is None or spent < limit):
+            if self._reports and self._reports[-1]["numInputRows"] == 0:
+                return True
+            waited.wait(0.02)
+            spent += 0.02
+        if self._error is not None:
+            raise self._error
+        return not self._thread.is_alive()

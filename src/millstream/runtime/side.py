@@ -1,0 +1,75 @@
+"""The two side outputs: late rows with the punctuation that ruled them out, rejected rows with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from millstream.ops.ingest import Late
+from millstream.plan import nodes
+
+if TYPE_CHECKING:
+    from millstream.runtime.epoch import Outcome
+
+LATE_COLUMNS = (("punctuation", pa.string()), ("epoch", pa.int64()))
+REJECTED_COLUMNS = (("reason", pa.string()), ("raw", pa.string()), ("epoch", pa.int64()))
+
+
+def late_schema(sources: Sequence[nodes.Source]) -> pa.Schema:
+    """The columns of the streams, then the punctuation and the epoch."""
+    return _extended(sources, LATE_COLUMNS)
+
+
+def rejected_schema(sources: Sequence[nodes.Source]) -> pa.Schema:
+    """The columns of the streams, then the reason, the text of what could not be read, and the epoch."""
+    return _extended(sources, REJECTED_COLUMNS)
+
+
+def late_table(late: Sequence[Late], source: nodes.Source, epoch: int) -> pa.Table:
+    """Late rows of one stream in one epoch."""
+    schema = late_schema([source])
+    tables = [
+        _with(one.rows, schema, len(source.schema), [one.punctuation, epoch]) for one in late
+    ]
+    return pa.concat_tables(tables)
+
+
+def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table | None:
+    """Everything that any node below `root` rejected in an epoch, or None.
+
+    Rows that an operator inside the plan rejects have that operator's columns; those the streams lack are left out.
+    """
+    schema = rejected_schema(nodes.sources(root))
+    width = len(schema) - len(REJECTED_COLUMNS)
+    tables: list[pa.Table] = []
+    for node in nodes.walk(root):
+        for one in outcome.rejected.get(id(node), []):
+            tables.append(_with(one.rows, schema, width, [one.reason, None, epoch]))
+        for raw, reason in outcome.unreadable.get(id(node), []):
+            nothing = pa.Table.from_pylist([{}], schema=pa.schema(list(schema)[:width]))
+            tables.append(_with(nothing, schema, width, [reason, raw, epoch]))
+    return pa.concat_tables(tables) if tables else None
+
+
+def _extended(sources: Sequence[nodes.Source], extra: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
+    fields: dict[str, pa.Field] = {}
+    for source in sources:
+        for field in source.schema:
+            fields.setdefault(field.name, field.with_nullable(True))
+    out = list(fields.values())
+    for name, kind in extra:
+        # A stream may have a column of that name; its own comes first, ours gets an underscore.
+        out.append(pa.field(name + "_" if name in fields else name, kind))
+    return pa.schema(out)
+
+
+def _with(rows: pa.Table, schema: pa.Schema, width: int, extra: Sequence[object]) -> pa.Table:
+    n = rows.num_rows
+    columns = [
+        rows[field.name].cast(field.type) if field.name in rows.schema.names else pa.nulls(n, field.type)
+        for field in list(schema)[:width]
+    ]
+    columns += [pa.array([value] * n, field.type) for value, field in zip(extra, list(schema)[width:], strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,31 @@
+"""Results as CSV files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from millstream.runtime.sinks.folder import FolderSink
+
+
+class CsvSink(FolderSink):
+    """A folder with one CSV file an epoch, whole or absent, each with a header line.
+
+    Text is quoted, null is an empty field without quotes, time stamps are ISO with `Z` for UTC. Lists and
+    structs have no CSV form and are refused.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> CsvSink(folder).write(pa.table({"k": ["a", None], "n": [1, 2]}), epoch=7)
+    >>> print((folder / "part-00000007.csv").read_text())
+    "k","n"
+    "a",1
+    ,2
+    """
+
+    suffix = "csv"
+
+    def _write_file(self, rows: pa.Table, path: Path) -> None:
+        pa_csv.write_csv(rows, path)

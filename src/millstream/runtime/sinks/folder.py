@@ -1,0 +1,56 @@
+"""A folder of part files, one an epoch, each whole or not there at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.core.errors import SinkError
+
+
+class FolderSink(ABC):
+    """Writes `part-00000007.<suffix>` for epoch 7.
+
+    A file gets its name only when it is complete: it is written under a hidden name and renamed. The name
+    depends on nothing but the epoch, so an epoch written again replaces its file and adds nothing.
+    """
+
+    suffix: str
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder).expanduser()
+
+    @abstractmethod
+    def _write_file(self, rows: pa.Table, path: Path) -> None:
+        """Write all rows to a new file."""
+
+    def write(self, rows: pa.Table, epoch: int) -> None:
+        """Write the file of an epoch."""
+        self._make_folder()
+        target = self._folder / f"part-{epoch:08d}.{self.suffix}"
+        hidden = target.with_name(f".{target.name}.tmp")
+        try:
+            self._write_file(rows, hidden)
+            hidden.replace(target)
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            hidden.unlink(missing_ok=True)
+            raise SinkError(
+                f'"{target}" cannot be written: {error}',
+                hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
+                "and whether the format has the types of the result.",
+            ) from error
+
+    def close(self) -> None:
+        """Leave a folder even if no row came, so that readers find an empty result and not an error."""
+        self._make_folder()
+
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SinkError(
+                f'folder "{self._folder}" cannot be made: {error}',
+                hint="Give the path of a folder, in a place that may be written to.",
+            ) from error

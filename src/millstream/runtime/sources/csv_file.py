@@ -1,0 +1,106 @@
+"""CSV files with a header line. Arrow's reader first; if it balks, record by record.
+
+An empty field is null; in quotes it is empty text. Columns are found by their name in the header; those that
+the schema does not name are ignored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from millstream.runtime.batch import Batch, Unreadable
+from millstream.runtime.sources.conform import check_names
+from millstream.runtime.sources.contents import contents, count_lines, is_utf8, printable, unreadable_file
+from millstream.runtime.sources.convert import from_column, from_text
+from millstream.runtime.sources.csv_records import Record, records
+from millstream.runtime.sources.fit import fit
+from millstream.runtime.sources.stamps import micros, stamp_schema
+
+_PARSE = {"newlines_in_values": True}
+_CONVERT = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
+
+
+def schema_of(path: Path) -> pa.Schema | None:
+    """The types that Arrow sees in the file, time stamps in microseconds; None for an empty file."""
+    data = contents(path)
+    if not data.strip():
+        return None
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(data),
+            parse_options=pa_csv.ParseOptions(**_PARSE, invalid_row_handler=lambda _: "skip"),
+            convert_options=pa_csv.ConvertOptions(**_CONVERT),
+        )
+    except pa.ArrowException as error:
+        raise unreadable_file(path, error) from error
+    names = table.column_names
+    schema = pa.schema([pa.field(name, micros(table.column(i))) for i, name in enumerate(names)])
+    check_names(names, schema, path.name)
+    return schema
+
+
+def read(path: Path, schema: pa.Schema) -> Batch:
+    """The rows of the file; those with the wrong number of fields, or a value that does not fit, apart."""
+    data = contents(path)
+    if not data.strip():
+        return Batch(schema.empty_table())
+    table = _read_fast(data, schema)
+    return _read_careful(data, schema, path.name) if table is None else Batch(table)
+
+
+def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
+    """All rows, or None unless each is on one line, every value fits and all quotes are paired."""
+    if data.count(b'"') % 2 or not all(field.nullable for field in schema):
+        return None
+    first = next(records(data.partition(b"\n")[0].decode("utf-8", "surrogateescape")), None)
+    if first is None or len(set(first.fields)) < len(first.fields):
+        return None
+    texts = stamp_schema(schema)
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(data),
+            parse_options=pa_csv.ParseOptions(**_PARSE),
+            convert_options=pa_csv.ConvertOptions(
+                **_CONVERT,
+                column_types={field.name: field.type for field in texts},
+                include_columns=schema.names,
+            ),
+        )
+        if table.num_rows != count_lines(data) - 1:
+            return None
+        arrays = [from_column(table.column(field.name), field.type) for field in schema]
+    except pa.ArrowException:
+        return None
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _read_careful(data: bytes, schema: pa.Schema, name: str) -> Batch:
+    header, *body = records(data.decode("utf-8", "surrogateescape"))
+    names = [printable(field or "") for field in header.fields]
+    check_names(names, schema, f"{name} line {header.line}")
+    faults = [_fault(record, len(names)) for record in body]
+    good = [record for record, fault in zip(body, faults, strict=True) if fault is None]
+    columns = {
+        field: [record.fields[at] for record in good]
+        for at, field in enumerate(names)
+        if field in schema.names
+    }
+    fitted = fit(columns, schema, len(good), from_text)
+    bad = [(record, fault) for record, fault in zip(body, faults, strict=True) if fault is not None]
+    bad += [(good[row], reason) for row, reason in fitted.bad.items()]
+    bad.sort(key=lambda pair: pair[0].line)
+    return Batch(
+        fitted.rows,
+        [Unreadable(printable(record.text), f"{name} line {record.line}: {why}") for record, why in bad],
+    )
+
+
+def _fault(record: Record, expected: int) -> str | None:
+    if record.fault is not None:
+        return record.fault
+    if len(record.fields) != expected:
+        return f"{len(record.fields)} fields where the header has {expected}"
+    return None if is_utf8(record.text) else "the text is not UTF-8"

@@ -1,0 +1,138 @@
+"""Files and folders as a source: so many files an epoch, in order of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.core.errors import SourceError
+from millstream.runtime.batch import Batch
+from millstream.runtime.sources import csv_file, json_file, parquet_file
+from millstream.runtime.sources.listing import check_format, check_path, format_of, names_in
+from millstream.runtime.sources.pieces import Pieces
+
+_READERS: dict[str, ModuleType] = {"parquet": parquet_file, "csv": csv_file, "json": json_file}
+
+
+class FileSource:
+    """The files that a path stands for; each is handed over once, and a later run takes what arrived since.
+
+    A file is read when its epoch is asked for. If it cannot be read the run stops, `position` stays before
+    it, and a later run tries it again.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002 - the word users of Spark and pandas expect
+        schema: pa.Schema | None = None,
+        epoch_files: int = 1,
+        epoch_rows: int | None = None,
+        pattern: str = "*",
+    ) -> None:
+        """See `files`."""
+        self._path = Path(path).expanduser()
+        check_path(self._path)
+        if epoch_files < 1:
+            raise SourceError(f"epoch_files={epoch_files} is not positive", hint="Give at least 1.")
+        self._reader = _READERS[check_format(format or format_of(self._path, pattern))]
+        self._schema = schema
+        self._epoch_files = epoch_files
+        self._pattern = pattern
+        self._pieces = Pieces(epoch_rows)
+        self._done: list[str] = []
+        self._current: list[str] = []
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema given, or that of the first file that has one."""
+        if self._schema is None:
+            self._schema = self._first_schema()
+        return self._schema
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """Files handed over whole, files being handed over, and how many rows of those."""
+        return {"done": list(self._done), "current": list(self._current), "rows": self._pieces.taken}
+
+    def seek(self, position: Mapping[str, Any]) -> None:
+        """Go on from `position`: the files named there as done are not read again."""
+        self._done = list(position["done"])
+        self._current = list(position["current"])
+        self._pieces.clear(position["rows"])
+
+    def batches(self) -> Iterator[Batch]:
+        """The files there now that were not handed over yet, read one epoch at a time."""
+        schema = self.schema
+        if self._current:
+            yield from self._hand_over(schema)
+        done = set(self._done)
+        new = [name for name in names_in(self._path, self._pattern) if name not in done]
+        for at in range(0, len(new), self._epoch_files):
+            group = new[at : at + self._epoch_files]
+            self._pieces.load(self._read(group, schema))
+            self._current = group
+            yield from self._hand_over(schema)
+
+    def _hand_over(self, schema: pa.Schema) -> Iterator[Batch]:
+        """The rest of the current files, piece by piece."""
+        while self._current:
+            if not self._pieces.loaded:
+                self._pieces.load(self._read(self._current, schema))
+            piece = self._pieces.take()
+            if not self._pieces.loaded:
+                self._done += self._current
+                self._current = []
+            yield piece
+
+    def _read(self, names: list[str], schema: pa.Schema) -> Batch:
+        parts: list[Batch] = [self._reader.read(self._file(name), schema) for name in names]
+        unreadable = [row for part in parts for row in part.unreadable]
+        return Batch(pa.concat_tables([part.rows for part in parts]), unreadable)
+
+    def _file(self, name: str) -> Path:
+        return self._path if self._path.is_file() else self._path / name
+
+    def _first_schema(self) -> pa.Schema:
+        names = names_in(self._path, self._pattern)
+        for name in names:
+            if (schema := self._reader.schema_of(self._file(name))) is not None:
+                return schema
+        what = f'"{self._path}" has no rows' if names else f'folder "{self._path}" has no files'
+        raise SourceError(f"{what} to tell a schema from", hint="Give schema=pa.schema([…]).")
+
+
+def files(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - the word users of Spark and pandas expect
+    *,
+    schema: pa.Schema | None = None,
+    epoch_files: int = 1,
+    epoch_rows: int | None = None,
+    pattern: str = "*",
+) -> FileSource:
+    """A file or a folder of files as a source.
+
+    Args:
+        path: A file, or a folder whose files are taken in order of their names. Names that start with a dot
+            or an underscore are left alone.
+        format: "parquet", "csv" (with a header line) or "json" (one object a line); by default what the
+            suffixes say.
+        schema: Columns and types; by default those of the first file.
+        epoch_files: Files an epoch.
+        epoch_rows: If given, an epoch has at most so many rows: files are cut, never joined, to get there.
+        pattern: Which files of the folder, as a glob; "**/*.csv" looks into folders below it too.
+    """
+    return FileSource(
+        path,
+        format=format,
+        schema=schema,
+        epoch_files=epoch_files,
+        epoch_rows=epoch_rows,
+        pattern=pattern,
+    )

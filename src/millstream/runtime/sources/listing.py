@@ -1,0 +1,88 @@
+"""Which files a path stands for, and what format they are in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from millstream.core.errors import SourceError, nearest
+
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+_COMPRESSIONS = {".gz", ".bz2", ".zst", ".lz4", ".br"}
+
+
+def check_path(path: Path) -> None:
+    """A source must be there before the query starts."""
+    if not path.exists():
+        raise SourceError(
+            f'"{path}" does not exist',
+            hint=f"The current folder is {Path.cwd()}. Give the path of a file or a folder.",
+        )
+
+
+def names_in(path: Path, pattern: str) -> list[str]:
+    """Names of the files, sorted, relative to the folder; a path to one file names just that.
+
+    Hidden files, and those whose name starts with `_`, are somebody's work in progress and left alone, as is
+    anything below a folder so named.
+    """
+    if path.is_file():
+        return [path.name]
+    try:
+        found = [file.relative_to(path) for file in path.glob(pattern) if file.is_file()]
+    except OSError as error:
+        raise SourceError(
+            f'folder "{path}" cannot be listed: {error}', hint="Check its permissions."
+        ) from error
+    return sorted(
+        name.as_posix() for name in found if not any(part.startswith((".", "_")) for part in name.parts)
+    )
+
+
+def format_of(path: Path, pattern: str) -> str:
+    """The format that the suffix of the file, or of all files in the folder, tells.
+
+    >>> format_of(Path(__file__), "*")
+    Traceback (most recent call last):
+    millstream.core.errors.SourceError: the format of "...listing.py" is not known from its suffix ".py"
+    Hint: Name it with format=, one of parquet, csv, json.
+    """
+    hint = "Name it with format=, one of parquet, csv, json."
+    names = names_in(path, pattern)
+    if not names:
+        raise SourceError(f'folder "{path}" has no files that could tell their format', hint=hint)
+    formats: dict[str, str] = {}
+    for name in names:
+        suffix = _suffix(name)
+        if suffix not in SUFFIXES:
+            file = path if path.is_file() else path / name
+            raise SourceError(f'the format of "{file}" is not known from its suffix "{suffix}"', hint=hint)
+        formats.setdefault(SUFFIXES[suffix], name)
+    if len(formats) > 1:
+        mixed = ", ".join(f"{kind} ({name})" for kind, name in sorted(formats.items()))
+        raise SourceError(
+            f'folder "{path}" holds files of several formats: {mixed}',
+            hint='Name the format and a pattern="*.csv", say.',
+        )
+    return next(iter(formats))
+
+
+def check_format(name: str) -> str:
+    """The format, if there is a reader for it."""
+    known = sorted(set(SUFFIXES.values()))
+    if name not in known:
+        raise SourceError(f'there is no file format "{name}"', hint=nearest(name, known))
+    return name
+
+
+def _suffix(name: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSIONS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""

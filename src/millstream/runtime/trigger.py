@@ -1,0 +1,40 @@
+"""Triggers: when the engine takes the next epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.core.domain import nanoseconds
+from millstream.core.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableNow:
+    """Take everything that is there, epoch by epoch, then stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Take one epoch, then stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Take an epoch at each interval, until stopped.
+
+    >>> Every.of("250 ms").seconds
+    0.25
+    """
+
+    seconds: float
+
+    @classmethod
+    def of(cls, interval: str) -> Every:
+        """From a duration such as "1 second"."""
+        seconds = nanoseconds(interval) / 10**9
+        if seconds <= 0:
+            raise PlanError(f"interval {interval!r} is not positive", hint='Give one such as "1 second".')
+        return cls(seconds)
+
+
+Trigger = AvailableNow | Once | Every

@@ -1,0 +1,87 @@
+"""One SQL expression: parsed in Spark's dialect, its columns checked, written again for each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from millstream.core.errors import ExpressionError, nearest
+from millstream.core.expression import Expression
+
+_FORBIDDEN = (exp.Query, exp.AggFunc, exp.Window)
+
+
+def expression(text: str, columns: Sequence[str]) -> Expression:
+    """Parse and check an expression over the given columns.
+
+    >>> expression("price * 2 > 10", ["price"]).duck
+    '"price" * 2 > 10'
+    >>> expression("prize > 1", ["price"])
+    Traceback (most recent call last):
+    ...
+    millstream.core.errors.ExpressionError: prize > 1 names the unknown column "prize"
+    Hint: Did you mean "price"? Known: price.
+    """
+    tree = _parse(text)
+    if bad := tree.find(*_FORBIDDEN):
+        raise ExpressionError(
+            f"{text} has {bad.sql(dialect='spark')}, which is not an expression over one row",
+            hint="Aggregates go in agg(…); sub-queries are not allowed here.",
+        )
+    used: list[str] = []
+    for column in tree.find_all(exp.Column):
+        name = _known(column, columns, text)
+        column.replace(exp.column(exp.to_identifier(name, quoted=True)))
+        used.append(name)
+    if isinstance(tree, exp.Column):
+        return Expression.column(used[0])
+    return Expression(
+        text,
+        tree.sql(dialect="spark", identify=True),
+        tree.sql(dialect="duckdb", identify=True),
+        tuple(dict.fromkeys(used)),
+    )
+
+
+def named_expression(text: str, columns: Sequence[str]) -> tuple[str, Expression]:
+    """An item of a select list: `expr AS name`, or a column that names itself.
+
+    >>> named_expression("price * 2 AS twice", ["price"])[0]
+    'twice'
+    """
+    tree = _parse(text)
+    if isinstance(tree, exp.Alias):
+        inner = expression(tree.this.sql(dialect="spark"), columns)
+        return tree.alias, inner
+    found = expression(text, columns)
+    if found.plain is None:
+        raise ExpressionError(f"{text} has no name", hint=f"Write `{text} AS name`, or name=\"{text}\".")
+    return found.plain, found
+
+
+def _parse(text: str) -> exp.Expression:
+    if not isinstance(text, str) or not text.strip():
+        raise ExpressionError(f"{text!r} is not an SQL expression", hint='Write one as text: "price > 10".')
+    try:
+        tree = sqlglot.parse_one(text, dialect="spark")
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ExpressionError(f"{text} does not parse: {reason}", hint="Use Spark SQL's syntax.") from error
+    if isinstance(tree, exp.Alias) or not isinstance(tree, exp.Query | exp.Command | exp.DDL):
+        return tree
+    raise ExpressionError(
+        f"{text} is a statement, not an expression", hint='Write a condition or a value: "price > 10".'
+    )
+
+
+def _known(column: exp.Column, columns: Sequence[str], text: str) -> str:
+    name = column.name
+    if name in columns:
+        return name
+    alike = [known for known in columns if known.lower() == name.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    raise ExpressionError(f'{text} names the unknown column "{name}"', hint=nearest(name, columns))

@@ -1,0 +1,1 @@
+"""State: immutable segments, and the store that holds an operator's live ones."""
