@@ -59,7 +59,7 @@ def from_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def from_text(values: Any, kind: pa.DataType) -> pa.Array:
-    """Text, a list or an Arrow array, as an array of type `kind`; around numbers and dates blanks do not count.
+    """Text, a list or an Arrow array, as an array of type `kind`; blanks around it count only for text.
 
     >>> stamps = from_text(["2024-01-01T01:00:00+01:00", "2024-01-01"], pa.timestamp("s", "UTC"))
     >>> stamps.cast("int64").to_pylist()

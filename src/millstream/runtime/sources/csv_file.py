@@ -1,4 +1,4 @@
-"""CSV files with a header line. Arrow's reader first; if it balks, record by record.
+"""CSV files with a header line. Arrow's reader first; if it balks, row by row.
 
 An empty field is null; in quotes it is empty text. Columns are found by their name in the header; those that
 the schema does not name are ignored.
@@ -15,7 +15,7 @@ from millstream.runtime.batch import Batch, Unreadable
 from millstream.runtime.sources.conform import check_names
 from millstream.runtime.sources.contents import contents, count_lines, is_utf8, printable, unreadable_file
 from millstream.runtime.sources.convert import from_column, from_text
-from millstream.runtime.sources.csv_records import Record, records
+from millstream.runtime.sources.csv_rows import CsvRow, csv_rows
 from millstream.runtime.sources.fit import fit
 from millstream.runtime.sources.stamps import micros, stamp_schema
 
@@ -55,7 +55,7 @@ def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
     """All rows, or None unless each is on one line, every value fits and all quotes are paired."""
     if data.count(b'"') % 2 or not all(field.nullable for field in schema):
         return None
-    first = next(records(data.partition(b"\n")[0].decode("utf-8", "surrogateescape")), None)
+    first = next(csv_rows(data.partition(b"\n")[0].decode("utf-8", "surrogateescape")), None)
     if first is None or len(set(first.fields)) < len(first.fields):
         return None
     texts = stamp_schema(schema)
@@ -78,29 +78,27 @@ def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
 
 
 def _read_careful(data: bytes, schema: pa.Schema, name: str) -> Batch:
-    header, *body = records(data.decode("utf-8", "surrogateescape"))
+    header, *body = csv_rows(data.decode("utf-8", "surrogateescape"))
     names = [printable(field or "") for field in header.fields]
     check_names(names, schema, f"{name} line {header.line}")
-    faults = [_fault(record, len(names)) for record in body]
-    good = [record for record, fault in zip(body, faults, strict=True) if fault is None]
+    faults = [_fault(row, len(names)) for row in body]
+    good = [row for row, fault in zip(body, faults, strict=True) if fault is None]
     columns = {
-        field: [record.fields[at] for record in good]
-        for at, field in enumerate(names)
-        if field in schema.names
+        field: [row.fields[at] for row in good] for at, field in enumerate(names) if field in schema.names
     }
     fitted = fit(columns, schema, len(good), from_text)
-    bad = [(record, fault) for record, fault in zip(body, faults, strict=True) if fault is not None]
-    bad += [(good[row], reason) for row, reason in fitted.bad.items()]
+    bad = [(row, fault) for row, fault in zip(body, faults, strict=True) if fault is not None]
+    bad += [(good[at], reason) for at, reason in fitted.bad.items()]
     bad.sort(key=lambda pair: pair[0].line)
     return Batch(
         fitted.rows,
-        [Unreadable(printable(record.text), f"{name} line {record.line}: {why}") for record, why in bad],
+        [Unreadable(printable(row.text), f"{name} line {row.line}: {why}") for row, why in bad],
     )
 
 
-def _fault(record: Record, expected: int) -> str | None:
-    if record.fault is not None:
-        return record.fault
-    if len(record.fields) != expected:
-        return f"{len(record.fields)} fields where the header has {expected}"
-    return None if is_utf8(record.text) else "the text is not UTF-8"
+def _fault(row: CsvRow, expected: int) -> str | None:
+    if row.fault is not None:
+        return row.fault
+    if len(row.fields) != expected:
+        return f"{len(row.fields)} fields where the header has {expected}"
+    return None if is_utf8(row.text) else "the text is not UTF-8"

@@ -1,4 +1,4 @@
-"""CSV text to records, one by one, with the line each starts on: the careful way.
+"""CSV text to rows, one by one, with the line each starts on: the careful way.
 
 A field is quoted or it is not: an empty field without quotes is a null, one in quotes is empty text. A quote
 that is opened and not closed where a field may end spoils its own line only; reading resumes on the next.
@@ -17,8 +17,8 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One record: where it starts, its text, and its fields or what is wrong with it."""
+class CsvRow:
+    """One row: where it starts, its text, and its fields or what is wrong with it."""
 
     line: int
     text: str
@@ -26,53 +26,58 @@ class Record:
     fault: str | None = None
 
 
-def records(text: str) -> Iterator[Record]:
-    r"""The records of a CSV text; empty lines are none.
+class _UnclosedError(Exception):
+    """A field starts with a quote and has no end."""
 
-    >>> [(r.line, r.fields) for r in records('a,b\n1,\n\n"x\ny",""\n')]
+
+def csv_rows(text: str) -> Iterator[CsvRow]:
+    r"""The rows of a CSV text; empty lines are none.
+
+    >>> [(r.line, r.fields) for r in csv_rows('a,b\n1,\n\n"x\ny",""\n')]
     [(1, ('a', 'b')), (2, ('1', None)), (4, ('x\ny', ''))]
-    >>> [(r.text, r.fault) for r in records('1,"x\n2,y\n')]
+    >>> [(r.text, r.fault) for r in csv_rows('1,"x\n2,y\n')]
     [('1,"x', 'a quote is not closed'), ('2,y', None)]
     """
     at, line = 0, 1
     while at < len(text):
-        record, end = _record(text, at, line)
-        if record.text:
-            yield record
+        row, end = _row(text, at, line)
+        if row.text:
+            yield row
         ending = _BREAK.match(text, end)
-        line += 1 + (len(_BREAK.findall(record.text)) if record.text else 0)
+        line += 1 + (len(_BREAK.findall(row.text)) if row.text else 0)
         at = ending.end() if ending else len(text)
 
 
-def _record(text: str, start: int, line: int) -> tuple[Record, int]:
+def _row(text: str, start: int, line: int) -> tuple[CsvRow, int]:
     end = _end(_LINE, text, start)
     if text.find('"', start, end) < 0:  # most lines: nothing is quoted
         plain = text[start:end]
-        return Record(line, plain, tuple([field or None for field in plain.split(",")])), end
+        return CsvRow(line, plain, tuple([field or None for field in plain.split(",")])), end
     fields: list[str | None] = []
     at = start
     while True:
-        field, at = _field(text, at)
-        if field is not None and at < 0:
-            return Record(line, text[start:end], (), field), end
+        try:
+            field, at = _field(text, at)
+        except _UnclosedError:
+            return CsvRow(line, text[start:end], (), "a quote is not closed"), end
         fields.append(field)
         if text[at : at + 1] != ",":
-            return Record(line, text[start:at], tuple(fields)), at
+            return CsvRow(line, text[start:at], tuple(fields)), at
         at += 1
 
 
 def _field(text: str, start: int) -> tuple[str | None, int]:
-    """The field and where it ends, or what is wrong with it and -1."""
+    """The field and where it ends."""
     if text[start : start + 1] != '"':
         end = _end(_PLAIN, text, start)
         return text[start:end] or None, end
     quoted = _QUOTED.match(text, start)
     if quoted is None:
-        return "a quote is not closed", -1
+        raise _UnclosedError
     end = _end(_PLAIN, text, quoted.end())
     # Text after the closing quote belongs to the field, unless the quotes span lines: then one was stray.
     if end > quoted.end() and _BREAK.search(quoted[1]):
-        return "a quote is not closed", -1
+        raise _UnclosedError
     return quoted[1].replace('""', '"') + text[quoted.end() : end], end
 
 
