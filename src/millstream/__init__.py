@@ -1,12 +1,12 @@
 """Millstream: continuous window queries over streams that arrive out of order.
 
-    import millstream as ms
+import millstream as ms
 
-    engine = ms.Engine(host="local")
-    bids = engine.stream("bids", "bids/", progress=ms.bounded_disorder("ts", "5 seconds"))
-    top = bids.window("ts", range="60 seconds", slide="1 second").group_by("auction").agg(top=ms.max("price"))
-    top.to_parquet("out/top")
-    engine.start(ms.available_now()).await_termination()
+engine = ms.Engine(host="local")
+bids = engine.stream("bids", "bids/", progress=ms.bounded_disorder("ts", "5 seconds"))
+top = bids.window("ts", range="60 seconds", slide="1 second").group_by("auction").agg(top=ms.max("price"))
+top.to_parquet("out/top")
+engine.start(ms.available_now()).await_termination()
 """
 
 from millstream.api.engine import Engine

@@ -71,9 +71,7 @@ class Engine:
         if mark is not None:
             _known(mark, visible, "the mark")
             visible = visible.remove(visible.get_field_index(mark))
-        node = nodes.Source(
-            name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible)
-        )
+        node = nodes.Source(name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible))
         self._sources[name] = made
         self._streams[name] = node
         return Stream(self, node)
@@ -89,9 +87,7 @@ class Engine:
         query.name = chosen
         self._queries[chosen] = query
 
-    def punctuate(
-        self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any
-    ) -> None:
+    def punctuate(self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any) -> None:
         """Supply a punctuation to a stream; it takes effect at the end of the next epoch."""
         node = stream.node
         if not isinstance(node, nodes.Source) or not isinstance(node.progress, Supplied):
@@ -106,9 +102,7 @@ class Engine:
 
     def explain(self) -> str:
         """Every query as a tree, with strategies and why they were chosen."""
-        return "\n\n".join(
-            explain(name, query.node, self._choice_of) for name, query in self._queries.items()
-        )
+        return "\n\n".join(explain(name, query.node, self._choice_of) for name, query in self._queries.items())
 
     def start(self, trigger: Trigger | None = None, *, end_of_stream: bool = False, name: str = "run") -> Run:
         """Run every registered query.

@@ -152,9 +152,7 @@ def approx_heavy_hitters(column: str, share: float, *, filter: str | None = None
     return AggregateCall("approx_heavy_hitters", (column,), filter, {"share": share})
 
 
-def udaf(
-    fn: Callable[..., Any], *columns: str, returns: pa.DataType | str, filter: str | None = None
-) -> AggregateCall:
+def udaf(fn: Callable[..., Any], *columns: str, returns: pa.DataType | str, filter: str | None = None) -> AggregateCall:
     """An aggregate of your own: `fn` is called once for each window and group with Arrow arrays of its rows.
 
     The rows come in no promised order, without those where an argument is null.

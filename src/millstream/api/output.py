@@ -51,7 +51,7 @@ class Output:
 
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
         """A table an epoch on the terminal."""
-        return self._add(ConsoleSink(limit, console=console))
+        return self._add(ConsoleSink(console, rows=limit))
 
     def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Self:
         """Call `fn(table, epoch)` for each epoch that has rows."""

@@ -49,9 +49,7 @@ def step(attribute: str, every: Span) -> Step:
     return Step(attribute, every)
 
 
-def timer(
-    attribute: str, every: Span, *, lull: Span | None = None, clock: Callable[[], Any] | None = None
-) -> Timer:
+def timer(attribute: str, every: Span, *, lull: Span | None = None, clock: Callable[[], Any] | None = None) -> Timer:
     """A punctuation each `every` of the clock: the greatest value seen, or in a lull the clock less `lull`.
 
     `clock` returns a value of the attribute's type; the default is the system's time in UTC.

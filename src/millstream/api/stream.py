@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.api.window import make_windows
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.kernels.expression import type_of
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.runtime.bind import bind_aggregate
-from millstream.api.window import make_windows
 from millstream.sql.expression import expression, named_expression
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ class Stream:
         """The rows themselves as a query of this name."""
         return self._query(self.node).named(name)
 
+    def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Query:
+        """The rows themselves as a query, handed to `fn(table, epoch)`."""
+        return self._query(self.node).for_each(fn)
+
     def punctuate(self, attribute: str | None = None, *, before: Any = None, **equal: Any) -> None:
         """Supply a punctuation to this source; it holds from the end of the next epoch."""
         self.engine.punctuate(self, attribute, before=before, **equal)
@@ -134,9 +138,7 @@ class Stream:
 class Windowed:
     """A stream cut into windows, waiting for its aggregates."""
 
-    def __init__(
-        self, stream: Stream, attribute: str, windows: tuple[Any, ...], groups: tuple[str, ...]
-    ) -> None:
+    def __init__(self, stream: Stream, attribute: str, windows: tuple[Any, ...], groups: tuple[str, ...]) -> None:
         """Windows on `attribute`, grouped by `groups` so far."""
         self.stream = stream
         self.attribute = attribute
@@ -157,7 +159,8 @@ class Windowed:
         for name, call in aggregates.items():
             if not isinstance(call, AggregateCall):
                 raise PlanError(
-                    f"{name}={call!r} is not an aggregate", hint='Write one such as n=ms.count() or t=ms.sum("x").'
+                    f"{name}={call!r} is not an aggregate",
+                    hint='Write one such as n=ms.count() or t=ms.sum("x").',
                 )
         names = self.stream.schema.names
         node = bind_aggregate(

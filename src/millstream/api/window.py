@@ -77,9 +77,7 @@ def _sliding(domain: Domain, size: Any, slide: Any, start: int | None) -> Slidin
     return Sliding(size=length, slide=step, start=start)
 
 
-def _rows(
-    schema: pa.Schema, attribute: str | None, size: Any, slide: Any, partition_by: Sequence[str]
-) -> Made:
+def _rows(schema: pa.Schema, attribute: str | None, size: Any, slide: Any, partition_by: Sequence[str]) -> Made:
     length = _whole(size, "range")
     window = Rows(
         size=length,
@@ -101,7 +99,5 @@ def _domain(schema: pa.Schema, attribute: str) -> Domain:
 
 def _whole(value: Any, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise WindowError(
-            f"{what} {value!r} is not a number of rows", hint=f"Give a whole number, as in {what}=1000."
-        )
+        raise WindowError(f"{what} {value!r} is not a number of rows", hint=f"Give a whole number, as in {what}=1000.")
     return value

@@ -288,7 +288,5 @@ class PerGroup:
             known[key], promises = self.inner.step(known.get(key, {}), one, now)
             for promise in promises:
                 bound, _ = promise.split(self.inner.attribute)
-                out.append(
-                    Punctuation.group_wise(self.inner.attribute, bound, dict(zip(self.keys, key, strict=True)))
-                )
+                out.append(Punctuation.group_wise(self.inner.attribute, bound, dict(zip(self.keys, key, strict=True))))
         return {"groups": known}, out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Any
 
 from millstream.core.errors import PatternError
 from millstream.core.pattern import ANY, Between, Equal, From, OneOf, Pattern, UpTo, ValuePattern
 
 _NAME = r"\s*(?P<name>[A-Za-z_][\w.]*)\s*"
-_FORMS = (
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], ValuePattern]], ...] = (
     (re.compile(_NAME + r"<\s*(?P<value>.+)$"), lambda v: UpTo(_literal(v))),
     (re.compile(_NAME + r">=\s*(?P<value>.+)$"), lambda v: From(_literal(v))),
     (re.compile(_NAME + r"=\s*(?P<value>.+)$"), lambda v: Equal(_literal(v))),
@@ -51,7 +52,8 @@ def parse_pattern(text: str) -> Pattern:
 
 def _split(text: str) -> list[str]:
     """Cut at the commas that are in no bracket and in no quotes."""
-    pieces, depth, quote, current = [], 0, "", ""
+    pieces: list[str] = []
+    depth, quote, current = 0, "", ""
     for char in text:
         if quote:
             quote = "" if char == quote else quote

@@ -112,5 +112,3 @@ def describe(bound: int, *, start: int, step: int) -> int:
     [0, 5, 5, 10]
     """
     return start + (bound - start) // step * step
-
-

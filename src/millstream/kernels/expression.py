@@ -40,9 +40,7 @@ def evaluate(expressions: Sequence[Expression], rows: pa.Table) -> list[pa.Array
                 hint="Check the types of the columns, and that functions exist.",
             ) from error
         values = {id(one): table[f"e{i}"].combine_chunks() for i, one in enumerate(computed)}
-    return [
-        rows[one.plain].combine_chunks() if one.plain is not None else values[id(one)] for one in expressions
-    ]
+    return [rows[one.plain].combine_chunks() if one.plain is not None else values[id(one)] for one in expressions]
 
 
 def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:

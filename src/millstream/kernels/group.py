@@ -54,8 +54,8 @@ def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:
     [0, 1, 0, 2]
     """
     codes = np.zeros(rows, dtype=np.int64)
-    if not rows:
-        return Groups(codes, codes)
+    if not rows or not columns:
+        return Groups(codes, codes[:1])
     size = 1
     for column in columns:
         one, n = _encode_one(column)
@@ -66,7 +66,7 @@ def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:
         size *= n
         if size > _DENSITY * rows + _SLACK:
             codes, size = _compress(codes, size)
-    if len(columns) > 1 or not columns:
+    if len(columns) > 1:
         codes, size = _compress(codes, size)
     first = np.empty(size, dtype=np.int64)
     first[codes[::-1]] = np.arange(rows - 1, -1, -1)
@@ -93,9 +93,7 @@ def cells(key: np.ndarray, groups: np.ndarray, n_groups: int) -> Cells:
         place[used] = np.arange(len(used))
         return Cells(place[code], used % span + low, used // span, rows[used])
     if span * n_groups < 2**62:
-        used, inverse, rows = np.unique(
-            groups * span + (key - low), return_inverse=True, return_counts=True
-        )
+        used, inverse, rows = np.unique(groups * span + (key - low), return_inverse=True, return_counts=True)
         return Cells(inverse, used % span + low, used // span, rows)
     keys, key_codes = np.unique(key, return_inverse=True)
     inner = cells(key_codes, groups, n_groups)

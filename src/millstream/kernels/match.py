@@ -25,8 +25,10 @@ def matching(pattern: Pattern, rows: pa.Table, ordered: set[str]) -> np.ndarray:
         there = column.is_valid().to_numpy(zero_copy_only=False)
         found = np.zeros(rows.num_rows, dtype=np.bool_)
         known = column.filter(pa.array(there))
-        by_order = name in ordered and isinstance(value, UpTo | From | Between)
-        found[there] = _in_ticks(value, to_ticks(known)) if by_order else _plainly(value, known)
+        if name in ordered and isinstance(value, UpTo | From | Between):
+            found[there] = _in_ticks(value, to_ticks(known))
+        else:
+            found[there] = _plainly(value, known)
         mask &= found
     return mask
 

@@ -130,7 +130,12 @@ class Partials:
         return Merged(Bundle(pa.table(columns), bags), at.key, at.group, groups)
 
     def slide(
-        self, merged: Merged, shape: Shape, low: np.ndarray, high: np.ndarray, only: Container[int] | None = None
+        self,
+        merged: Merged,
+        shape: Shape,
+        low: np.ndarray,
+        high: np.ndarray,
+        only: Container[int] | None = None,
     ) -> Answers:
         """The answers of windows [low, high) of each group, the keys being panes.
 
@@ -304,4 +309,3 @@ def _between(table: pa.Table, low: int, high: int | None) -> pa.Table:
     if high is not None:
         mask = pc.and_(mask, pc.less(table[KEY], high))
     return table.filter(mask)
-

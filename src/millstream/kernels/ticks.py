@@ -72,8 +72,6 @@ def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
         words = np.empty((len(ticks), 2), dtype=np.int64)
         words[:, 0] = ticks
         words[:, 1] = np.asarray(ticks) >> 63
-        wide = pa.Array.from_buffers(
-            pa.decimal128(38, kind.scale), len(ticks), [None, pa.py_buffer(words.tobytes())]
-        )
+        wide = pa.Array.from_buffers(pa.decimal128(38, kind.scale), len(ticks), [None, pa.py_buffer(words.tobytes())])
         return wide.cast(kind, safe=False)
     return plain.cast(kind)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.core.domain import END
+from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.state.store import Store
 
@@ -101,10 +101,8 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
         return out
     for (name, keys), bounds in progress.grouped.items():
         if name == attribute and set(keys) <= set(names):
-            found = [bounds.get(key) for key in _tuples(groups, keys)]
-            known = np.array([i for i, bound in enumerate(found) if bound is not None], dtype=np.int64)
-            if len(known):
-                out[known] = np.maximum(out[known], [found[i] for i in known])
+            own = [bounds.get(key, BOTTOM) for key in _tuples(groups, keys)]
+            out = np.maximum(out, np.array(own, dtype=np.int64))
     for keys, over in progress.over.items():
         if set(keys) <= set(names):
             out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
@@ -113,4 +111,3 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
 
 def _tuples(groups: pa.Table, keys: tuple[str, ...]) -> list[tuple[Any, ...]]:
     return list(zip(*(groups[key].to_pylist() for key in keys), strict=True))
-

@@ -59,9 +59,7 @@ def costs(*, rows_per_pane: float, groups_per_pane: float, length: int, step: in
     }
 
 
-def choose(
-    statistics: Statistics, *, length: int, step: int, differential: bool, holistic: bool
-) -> Choice:
+def choose(statistics: Statistics, *, length: int, step: int, differential: bool, holistic: bool) -> Choice:
     """The cheapest strategy for what was seen.
 
     >>> choose(Statistics(rows=20, panes=1, cells=1), length=1, step=1, differential=True, holistic=False).strategy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from millstream.core.domain import Domain
 from millstream.core.generator import (
     BoundedDisorder,
     BoundedRows,
@@ -13,7 +14,6 @@ from millstream.core.generator import (
     Supplied,
     Timer,
 )
-from millstream.core.domain import Domain
 from millstream.core.window import (
     Landmark,
     Rows,
@@ -72,8 +72,7 @@ def _describe_aggregate(node: nodes.Aggregate, choice: Choice | None) -> list[st
     groups = f" by {', '.join(node.groups)}" if node.groups else ""
     calls = ", ".join(f"{one.name} = {one.call}" for one in node.aggregates)
     lines = [f"aggregate{groups}: {calls}"]
-    for window in node.windows:
-        lines.append(f"window {show_window(window, node.attribute, node.domain)} [{context(window).value}]")
+    lines += [f"window {show_window(w, node.attribute, node.domain)} [{context(w).value}]" for w in node.windows]
     if choice is not None:
         lines.append(f"strategy {choice.strategy} (auto: {choice.reason})")
     elif node.strategy == "auto" and isinstance(node.windows[0], Sliding):

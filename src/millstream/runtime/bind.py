@@ -44,9 +44,7 @@ def bind_aggregate(
         if call.function in _BY_ATTRIBUTE:
             arguments.append(attribute)
         condition = None if call.filter is None else _place(items, f"__f{i}", parse(call.filter))
-        bound.append(
-            nodes.AggregateColumn(name=name, call=call, arguments=tuple(arguments), filter=condition)
-        )
+        bound.append(nodes.AggregateColumn(name=name, call=call, arguments=tuple(arguments), filter=condition))
     if not items:  # count(*) over all rows needs some column to carry their number
         first = source.schema.names[0]
         items[first] = Expression.column(first)
@@ -89,9 +87,7 @@ def _check_names(groups: tuple[str, ...], calls: Mapping[str, AggregateCall]) ->
 
 def _check_strategy(strategy: str, windows: tuple[Window, ...]) -> None:
     if strategy not in nodes.STRATEGIES:
-        raise PlanError(
-            f"there is no strategy {strategy!r}", hint=f"Choose one of {', '.join(nodes.STRATEGIES)}."
-        )
+        raise PlanError(f"there is no strategy {strategy!r}", hint=f"Choose one of {', '.join(nodes.STRATEGIES)}.")
     kind = type(windows[0])
     fits = {
         Sliding: ("auto", "wid", "paned", "differential", "buffered", "adaptive"),

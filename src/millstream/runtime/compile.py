@@ -8,7 +8,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from millstream.core.aggregate import Difference
-from millstream.core.errors import PlanError
+from millstream.core.errors import PlanError, WindowError
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
@@ -70,7 +70,7 @@ def ordered_attributes(schema: pa.Schema) -> set[str]:
         if pa.types.is_integer(field.type) or pa.types.is_temporal(field.type) or pa.types.is_decimal(field.type):
             try:
                 domain_of(field.type, field.name)
-            except PlanError:
+            except WindowError:
                 continue
             found.add(field.name)
     return found
@@ -126,9 +126,7 @@ def _sliding(node: nodes.Aggregate, spec: Spec, note: Note) -> Operator:
     return _with_strategy(node.strategy, node, spec, windows)
 
 
-def _with_strategy(
-    strategy: str, node: nodes.Aggregate, spec: Spec, windows: tuple[Sliding, ...]
-) -> Operator:
+def _with_strategy(strategy: str, node: nodes.Aggregate, spec: Spec, windows: tuple[Sliding, ...]) -> Operator:
     match strategy:
         case "paned":
             return Paned(spec, windows)

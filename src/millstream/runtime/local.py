@@ -15,8 +15,8 @@ from millstream.plan import nodes
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
-from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.metrics import books, operator_metrics, stream_metrics
+from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 
@@ -104,9 +104,7 @@ class LocalHost:
                 out[name] = batch
         return out
 
-    def _epoch(
-        self, batches: dict[str, Batch], report: Callable[[dict[str, Any]], None], *, end: bool = False
-    ) -> None:
+    def _epoch(self, batches: dict[str, Batch], report: Callable[[dict[str, Any]], None], *, end: bool = False) -> None:
         began = time.monotonic()
         outcome = step(self.graph, batches, end=end)
         stepped = time.monotonic()
@@ -124,9 +122,9 @@ class LocalHost:
             rows = pa.concat_tables(tables)
             query.rows_out += rows.num_rows
             _write(query.sinks, rows, self.epoch)
-        for below in nodes.walk(query.node):
-            if isinstance(below, nodes.Source) and outcome.late.get(id(below)):
-                _write(query.late, late_table(outcome.late[id(below)], below, self.epoch), self.epoch)
+        late = late_table(query.node, outcome, self.epoch)
+        if late is not None:
+            _write(query.late, late, self.epoch)
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)

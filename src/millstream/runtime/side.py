@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from millstream.ops.ingest import Late
 from millstream.plan import nodes
 
 if TYPE_CHECKING:
@@ -27,26 +26,32 @@ def rejected_schema(sources: Sequence[nodes.Source]) -> pa.Schema:
     return _extended(sources, REJECTED_COLUMNS)
 
 
-def late_table(late: Sequence[Late], source: nodes.Source, epoch: int) -> pa.Table:
-    """Late rows of one stream in one epoch."""
-    schema = late_schema([source])
+def late_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table | None:
+    """The late rows of every stream below `root` in an epoch, or None."""
+    sources = nodes.sources(root)
+    schema = late_schema(sources)
+    width = len(schema) - len(LATE_COLUMNS)
     tables = [
-        _with(one.rows, schema, len(source.schema), [one.punctuation, epoch]) for one in late
+        _with(one.rows, schema, width, [one.punctuation, epoch])
+        for source in sources
+        for one in outcome.late.get(id(source), [])
     ]
-    return pa.concat_tables(tables)
+    return pa.concat_tables(tables) if tables else None
 
 
 def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table | None:
     """Everything that any node below `root` rejected in an epoch, or None.
 
-    Rows that an operator inside the plan rejects have that operator's columns; those the streams lack are left out.
+    Rows that an operator inside the plan rejects have that operator's columns. Those that the streams lack are
+    left out; if one has another type than the stream's column of its name, `raw` has the row as text.
     """
     schema = rejected_schema(nodes.sources(root))
     width = len(schema) - len(REJECTED_COLUMNS)
     tables: list[pa.Table] = []
     for node in nodes.walk(root):
-        for one in outcome.rejected.get(id(node), []):
-            tables.append(_with(one.rows, schema, width, [one.reason, None, epoch]))
+        tables += [
+            _with(one.rows, schema, width, [one.reason, None, epoch]) for one in outcome.rejected.get(id(node), [])
+        ]
         for raw, reason in outcome.unreadable.get(id(node), []):
             nothing = pa.Table.from_pylist([{}], schema=pa.schema(list(schema)[:width]))
             tables.append(_with(nothing, schema, width, [reason, raw, epoch]))
@@ -57,7 +62,7 @@ def _extended(sources: Sequence[nodes.Source], extra: Sequence[tuple[str, pa.Dat
     fields: dict[str, pa.Field] = {}
     for source in sources:
         for field in source.schema:
-            fields.setdefault(field.name, field.with_nullable(True))
+            fields.setdefault(field.name, field.with_nullable(True))  # noqa: FBT003 - pyarrow's own signature
     out = list(fields.values())
     for name, kind in extra:
         # A stream may have a column of that name; its own comes first, ours gets an underscore.

@@ -58,11 +58,11 @@ def named_expression(text: str, columns: Sequence[str]) -> tuple[str, Expression
         return tree.alias, inner
     found = expression(text, columns)
     if found.plain is None:
-        raise ExpressionError(f"{text} has no name", hint=f"Write `{text} AS name`, or name=\"{text}\".")
+        raise ExpressionError(f"{text} has no name", hint=f'Write `{text} AS name`, or name="{text}".')
     return found.plain, found
 
 
-def _parse(text: str) -> exp.Expression:
+def _parse(text: str) -> exp.Expr:
     if not isinstance(text, str) or not text.strip():
         raise ExpressionError(f"{text!r} is not an SQL expression", hint='Write one as text: "price > 10".')
     try:

@@ -48,9 +48,7 @@ def block_sorted(table: pa.Table, attr: str, block: int | timedelta, seed: int =
     return table.take(shuffled[np.argsort(at[shuffled] // distance, kind="stable")])
 
 
-def late_minority(
-    table: pa.Table, attr: str, delay: int | timedelta, share: float = 0.01, seed: int = 0
-) -> pa.Table:
+def late_minority(table: pa.Table, attr: str, delay: int | timedelta, share: float = 0.01, seed: int = 0) -> pa.Table:
     """The `share` of the rows, picked at random, arrive late by `delay`; all others arrive in order.
 
     >>> late_minority(pa.table({"t": range(8)}), "t", 3, share=0.25, seed=1)["t"].to_pylist()

@@ -112,9 +112,7 @@ class Holistic(ABC):
     """Equal values may be folded into one with a multiplicity."""
 
     @abstractmethod
-    def evaluate(
-        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
-    ) -> pa.Array:
+    def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:
         """The answer of each of n cells, from values with their multiplicities and cells, in any order."""
 
 

@@ -33,7 +33,7 @@ class Distinct(Holistic):
     def evaluate(
         self,
         values: Sequence[pa.Array],
-        weights: np.ndarray,  # noqa: ARG002 - a multiplicity counts once
+        weights: np.ndarray,
         cells: np.ndarray,
         n: int,
     ) -> pa.Array:

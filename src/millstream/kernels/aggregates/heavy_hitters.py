@@ -26,9 +26,7 @@ class HeavyHitters(Holistic):
         self.result_type = hitters_type(self.value_types[0])
         self.share = fraction(share)
 
-    def evaluate(
-        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
-    ) -> pa.Array:
+    def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:
         """Count, and keep what reaches the share."""
         bag = count_values(decode(values[0]), weights, cells, n)
         numerator, denominator = self.share

@@ -26,9 +26,7 @@ class Mode(Holistic):
         self.value_types = (decoded_type(kind),)
         self.result_type = self.value_types[0]
 
-    def evaluate(
-        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
-    ) -> pa.Array:
+    def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:
         """Count, keep the most frequent, and of those the smallest."""
         bag = count_values(decode(values[0]), weights, cells, n)
         rows = np.flatnonzero(greatest(bag.counts, bag.cells, n))

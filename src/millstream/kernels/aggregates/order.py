@@ -51,12 +51,7 @@ def decode(array: pa.Array) -> pa.Array:
 def temporal(kind: pa.DataType) -> bool:
     """A time, stored as an integer."""
     is_type = pa.types
-    return (
-        is_type.is_timestamp(kind)
-        or is_type.is_date(kind)
-        or is_type.is_time(kind)
-        or is_type.is_duration(kind)
-    )
+    return is_type.is_timestamp(kind) or is_type.is_date(kind) or is_type.is_time(kind) or is_type.is_duration(kind)
 
 
 def textual(kind: pa.DataType) -> bool:

@@ -32,9 +32,7 @@ class Quantile(Holistic):
         self.result_type = kind if temporal(kind) else pa.float64()
         self.q = fraction(q)
 
-    def evaluate(
-        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
-    ) -> pa.Array:
+    def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:
         """Sort by cell and value, and look the place up in the running weights."""
         array = values[0]
         if array.null_count:

@@ -206,9 +206,7 @@ def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggrega
     """
     function = _FUNCTIONS.get(call.function)
     if function is None:
-        raise AggregateError(
-            f'there is no aggregate "{call.function}"', hint=nearest(call.function, FUNCTIONS)
-        )
+        raise AggregateError(f'there is no aggregate "{call.function}"', hint=nearest(call.function, FUNCTIONS))
     _check_number(call, function, len(argument_types))
     for place, kind in enumerate(argument_types):
         wanted = function.arguments[place] if place < len(function.arguments) else function.rest or _ANY

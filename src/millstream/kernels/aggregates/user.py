@@ -31,17 +31,13 @@ class UserBag(Holistic):
 
     countable = False
 
-    def __init__(
-        self, fn: Callable[..., Any], kinds: Sequence[pa.DataType], returns: pa.DataType | str
-    ) -> None:
+    def __init__(self, fn: Callable[..., Any], kinds: Sequence[pa.DataType], returns: pa.DataType | str) -> None:
         """`fn` takes one array for each of `kinds` and answers a value of type `returns`."""
         self.fn = fn
         self.value_types = tuple(kinds)
         self.result_type = arrow_type(returns)
 
-    def evaluate(
-        self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int
-    ) -> pa.Array:
+    def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:
         """Call the function on the rows of each cell."""
         if np.any(weights != 1):
             index = np.repeat(np.arange(len(cells)), weights)
@@ -140,9 +136,7 @@ def function_name(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", None) or type(fn).__name__
 
 
-def _call_by_cell(
-    fn: Callable[..., Any], arguments: Sequence[pa.Array], cells: np.ndarray, n: int
-) -> list[Any]:
+def _call_by_cell(fn: Callable[..., Any], arguments: Sequence[pa.Array], cells: np.ndarray, n: int) -> list[Any]:
     rows, edges = slices(arguments, cells, n)
     ordered = [array.take(pa.array(rows)) for array in arguments]
     answers: list[Any] = [None] * n

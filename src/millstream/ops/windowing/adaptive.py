@@ -127,7 +127,7 @@ class Adaptive(Wid):
         low = np.maximum(low, self._opened(before or self.progress[0], groups)[group])
         if now is not None:
             high = np.minimum(high, self._opened(now, groups)[group])
-        row, wid = expand(np.arange(rows.num_rows), low, high)
+        row, wid = expand(np.arange(len(low)), low, high)
         taken = rows.take(pa.array(row))
         if not self.single:
             taken = taken.append_column(_LAST, pa.array(wid == last[row]))
@@ -193,7 +193,7 @@ class Adaptive(Wid):
         tables = self._tables(_THINNED)
         mask = np.zeros(groups.num_rows, dtype=np.bool_)
         if tables:
-            known, some, union = self.partials.align(groups, tables[0])
+            known, some, _ = self.partials.align(groups, tables[0])
             mask = np.isin(known, some)
         return mask
 
@@ -215,4 +215,3 @@ class Adaptive(Wid):
     def measure(self) -> None:
         """Windows that have had a row and are not closed."""
         self.meter.open_windows = len(self.store.facts.get("opened", {})) if self.store.segments else 0
-

@@ -19,7 +19,6 @@ from millstream.ops.windowing.base import as_segment
 from millstream.ops.windowing.slide_by_tuple import RowEnds
 
 
-
 class OnePass(RowEnds):
     """Slide-by-tuple over bins: two a row, and no row kept. Bounded aggregates only."""
 
@@ -83,9 +82,7 @@ class OnePass(RowEnds):
         added = tuple(np.array(column) for column in algebra.identity(len(before)))
         some = np.flatnonzero(end > start)
         rows = tuple(column[old.num_rows :] for column in work.columns)
-        for target, value in zip(
-            added, combine_runs(algebra, rows, start[some], end[some]), strict=True
-        ):
+        for target, value in zip(added, combine_runs(algebra, rows, start[some], end[some]), strict=True):
             target[some] = value
         closed = algebra.close(Work(algebra.combine(copied, added), work.pool))
         return dict(zip(names, closed, strict=True))
@@ -105,9 +102,7 @@ class OnePass(RowEnds):
         row, window = expand(np.arange(len(merged.key)), begin, stop)
         lowered = self.partials.lower(merged)
         index = pa.array(row)
-        answers = Answers(
-            merged.group[row], window, lowered.rows[row], [c.take(index) for c in lowered.columns]
-        )
+        answers = Answers(merged.group[row], window, lowered.rows[row], [c.take(index) for c in lowered.columns])
         self._purge(merged, following, bound)
         return answers, merged.groups
 
@@ -121,9 +116,7 @@ class OnePass(RowEnds):
         self.store.replace([as_segment(Bundle(fixed, {})), *others])
 
     def _algebras(self) -> list[tuple[int, Algebra]]:
-        return [
-            (i, one.kernel) for i, one in enumerate(self.spec.aggregates) if isinstance(one.kernel, Algebra)
-        ]
+        return [(i, one.kernel) for i, one in enumerate(self.spec.aggregates) if isinstance(one.kernel, Algebra)]
 
 
 def _codes(group: np.ndarray, key: np.ndarray, low: int, span: int) -> np.ndarray:

@@ -22,12 +22,12 @@ class CustomWindows(ByWindow):
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         values, inverse = np.unique(ticks, return_inverse=True)
-        wids = [np.array(self.window.wids(int(value)), dtype=np.int64) for value in values]
+        wids: list[np.ndarray] = [np.array(self.window.wids(int(v)), dtype=np.int64) for v in values]
         length = np.array([len(one) for one in wids])[inverse]
         self.meter.outside += int((length == 0).sum())
         row = np.repeat(np.arange(len(ticks)), length)
         if len(row):
-            wid = np.concatenate([wids[i] for i in inverse])
+            wid = np.concatenate([wids[i] for i in inverse.tolist()])
             self.absorb(self.partials.lift(rows.take(pa.array(row)), wid))
         return []
 

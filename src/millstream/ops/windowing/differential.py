@@ -51,9 +51,7 @@ class Differential(Paned):
         end = window.base + (answers.window + 1) * window.slide
         return self.spec.table(answers, merged.groups, end - window.size, end)
 
-    def _by_difference(
-        self, merged: Merged, shape: PanedShape, low: np.ndarray, high: np.ndarray
-    ) -> Answers:
+    def _by_difference(self, merged: Merged, shape: PanedShape, low: np.ndarray, high: np.ndarray) -> Answers:
         fixed, group = merged.bundle.fixed, merged.group
         entry = shape.entry(merged.key)
         if self.first is not None:

@@ -47,6 +47,8 @@ class Paned(WindowOperator):
 
     def _inside(self, panes: np.ndarray) -> np.ndarray:
         """Which panes belong to some window."""
+        if self.first is None and any(shape.length >= shape.step for shape in self.shapes):
+            return np.ones(len(panes), dtype=np.bool_)  # no gaps and no beginning
         inside = np.zeros(len(panes), dtype=np.bool_)
         for shape in self.shapes:
             entry = shape.entry(panes)

@@ -49,7 +49,8 @@ class RowWindows(Paned):
         """The least number that a later row of each group's partition can have."""
 
         def bounds(groups: pa.Table) -> np.ndarray:
-            keys = _keys(groups, self.partition_by, np.arange(groups.num_rows))
+            everyone = np.arange(int(groups.num_rows))
+            keys = _keys(groups, self.partition_by, everyone)
             return np.array([counts.get(key, 0) + 1 for key in keys], dtype=np.int64)
 
         return bounds
@@ -58,7 +59,7 @@ class RowWindows(Paned):
         if not now.ended or before.ended or not self.store.segments:
             return []
         counts: Counts = self.store.facts.get("counts", {})
-        return self._close(self._next_number(counts), lambda groups: np.full(groups.num_rows, END))
+        return self._close(self._next_number(counts), _at_the_end)
 
     def promises(self) -> Progress:
         """Windows of an unpartitioned stream close in order."""
@@ -68,6 +69,10 @@ class RowWindows(Paned):
             return Progress()
         count = self.store.facts.get("counts", {}).get((), 0)
         return Progress(self._window_bounds(count + 1))
+
+
+def _at_the_end(groups: pa.Table) -> np.ndarray:
+    return np.full(int(groups.num_rows), END)
 
 
 def _rank(codes: np.ndarray, n: int) -> np.ndarray:

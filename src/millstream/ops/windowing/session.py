@@ -46,9 +46,7 @@ class Sessions(ByWindow):
         return []
 
     def _renamed(self, merged: Merged, key: np.ndarray) -> Bundle:
-        bags = {
-            i: _with_key(bag, key[self.partials.cells_of(merged, bag)]) for i, bag in merged.bundle.bags.items()
-        }
+        bags = {i: _with_key(bag, key[self.partials.cells_of(merged, bag)]) for i, bag in merged.bundle.bags.items()}
         return Bundle(_with_key(merged.bundle.fixed, key), bags)
 
     def _last(self, fixed: pa.Table) -> np.ndarray:

@@ -90,9 +90,7 @@ class RowEnds(WindowOperator):
 
     def measure(self) -> None:
         """Count the values that may end a window and have not."""
-        self.meter.open_windows = sum(
-            s.tables[_ENDS].num_rows for s in self.store.segments if _ENDS in s.tables
-        )
+        self.meter.open_windows = sum(s.tables[_ENDS].num_rows for s in self.store.segments if _ENDS in s.tables)
 
 
 class ListedWindows(RowEnds):

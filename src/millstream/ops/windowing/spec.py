@@ -51,9 +51,7 @@ class Spec:
         """The aggregates as one algebra."""
         return Partials(self.aggregates, self.groups)
 
-    def table(
-        self, answers: Answers, groups: pa.Table, start: np.ndarray | None, end: np.ndarray
-    ) -> pa.Table:
+    def table(self, answers: Answers, groups: pa.Table, start: np.ndarray | None, end: np.ndarray) -> pa.Table:
         """Answers as rows of the output; `start` None is a window without a beginning."""
         n = len(answers.window)
         index = pa.array(answers.group)

@@ -73,19 +73,21 @@ class Wid(ByWindow):
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         low, high = self.bounds_of(ticks)
-        self.meter.outside += int((low >= high).sum())
-        row, wid = expand(np.arange(len(ticks)), low, high)
+        needed = rows.select(self.spec.columns or [self.spec.attribute])
+        if self.window.size == self.window.slide and self.window.first is None:
+            row, wid = None, low  # tumbling: each row is in one window
+        else:
+            self.meter.outside += int((low >= high).sum())
+            row, wid = expand(np.arange(len(ticks)), low, high)
         self.meter.combines += len(wid)
         if len(wid):
-            needed = rows.select(self.spec.columns) if self.spec.columns else rows.select([self.spec.attribute])
-            single = len(wid) == len(ticks) and not (low >= high).any()
-            self.absorb(self.partials.lift(needed if single else needed.take(pa.array(row)), wid))
+            self.absorb(self.partials.lift(needed if row is None else needed.take(pa.array(row)), wid))
         return []
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
         """Windows below the first that the bound leaves open."""
-        # Floor division of -∞ would wrap; nothing is closed by it.
-        safe = np.maximum(bounds, self.window.base - 2**62)
+        # −∞ and ∞ less the base would wrap: bring them within reach first.
+        safe = np.clip(bounds, self.window.base - 2**62, self.window.base + 2**62)
         return merged.key < ((safe - self.window.base) // self.window.slide)[merged.group]
 
     def results(self, answers: Answers, groups: pa.Table) -> pa.Table:

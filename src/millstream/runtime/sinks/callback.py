@@ -14,9 +14,7 @@ class CallbackSink:
 
     After a run that broke off, the last epoch may come a second time, with the same rows.
 
-    >>> CallbackSink(lambda table, epoch: print(epoch, table.num_rows)).write(
-    ...     pa.table({"x": [1, 2]}), epoch=7
-    ... )
+    >>> CallbackSink(lambda table, epoch: print(epoch, table.num_rows)).write(pa.table({"x": [1, 2]}), epoch=7)
     7 2
     """
 

@@ -75,9 +75,7 @@ def from_text(values: Any, kind: pa.DataType) -> pa.Array:
         return text.cast(kind)
     except pa.ArrowInvalid:  # zones that are missing, or not expected
         text = pc.replace_substring_regex(text, _DAY, r"\1T00:00:00")
-        zoned = pc.if_else(
-            pc.match_substring_regex(text, _ZONE), text, pc.binary_join_element_wise(text, "Z", "")
-        )
+        zoned = pc.if_else(pc.match_substring_regex(text, _ZONE), text, pc.binary_join_element_wise(text, "Z", ""))
         return zoned.cast(pa.timestamp(kind.unit, "UTC")).cast(kind)
 
 

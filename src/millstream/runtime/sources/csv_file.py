@@ -83,9 +83,7 @@ def _read_careful(data: bytes, schema: pa.Schema, name: str) -> Batch:
     check_names(names, schema, f"{name} line {header.line}")
     faults = [_fault(row, len(names)) for row in body]
     good = [row for row, fault in zip(body, faults, strict=True) if fault is None]
-    columns = {
-        field: [row.fields[at] for row in good] for at, field in enumerate(names) if field in schema.names
-    }
+    columns = {field: [row.fields[at] for row in good] for at, field in enumerate(names) if field in schema.names}
     fitted = fit(columns, schema, len(good), from_text)
     bad = [(row, fault) for row, fault in zip(body, faults, strict=True) if fault is not None]
     bad += [(good[at], reason) for at, reason in fitted.bad.items()]

@@ -45,9 +45,7 @@ def fit(columns: Mapping[str, Any], schema: pa.Schema, size: int, convert: Conve
     return Fitted(table, dict(sorted(bad.items())))
 
 
-def _column(
-    values: Any, field: pa.Field, size: int, convert: Convert, bad: dict[int, str]
-) -> pa.ChunkedArray:
+def _column(values: Any, field: pa.Field, size: int, convert: Convert, bad: dict[int, str]) -> pa.ChunkedArray:
     misfits: list[int] = []
     chunks = [
         piece
@@ -63,9 +61,7 @@ def _column(
     return column
 
 
-def _parts(
-    values: Any, kind: pa.DataType, low: int, high: int, convert: Convert, misfits: list[int]
-) -> Iterator[Any]:
+def _parts(values: Any, kind: pa.DataType, low: int, high: int, convert: Convert, misfits: list[int]) -> Iterator[Any]:
     try:
         yield convert(values[low:high], kind)
     except REFUSALS:

@@ -57,9 +57,7 @@ def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
     try:
         table = pa_json.read_json(
             pa.BufferReader(data),
-            parse_options=pa_json.ParseOptions(
-                explicit_schema=pa.schema(texts), unexpected_field_behavior="ignore"
-            ),
+            parse_options=pa_json.ParseOptions(explicit_schema=pa.schema(texts), unexpected_field_behavior="ignore"),
         )
         if table.num_rows != count_lines(data):
             return None

@@ -37,12 +37,8 @@ def names_in(path: Path, pattern: str) -> list[str]:
     try:
         found = [file.relative_to(path) for file in path.glob(pattern) if file.is_file()]
     except OSError as error:
-        raise SourceError(
-            f'folder "{path}" cannot be listed: {error}', hint="Check its permissions."
-        ) from error
-    return sorted(
-        name.as_posix() for name in found if not any(part.startswith((".", "_")) for part in name.parts)
-    )
+        raise SourceError(f'folder "{path}" cannot be listed: {error}', hint="Check its permissions.") from error
+    return sorted(name.as_posix() for name in found if not any(part.startswith((".", "_")) for part in name.parts))
 
 
 def format_of(path: Path, pattern: str) -> str:

@@ -24,9 +24,7 @@ class Pieces:
     def __init__(self, epoch_rows: int | None) -> None:
         """Cut to `epoch_rows` rows, or not at all."""
         if epoch_rows is not None and epoch_rows < 1:
-            raise SourceError(
-                f"epoch_rows={epoch_rows} is not positive", hint="Give at least 1 row an epoch, or None."
-            )
+            raise SourceError(f"epoch_rows={epoch_rows} is not positive", hint="Give at least 1 row an epoch, or None.")
         self._epoch_rows = epoch_rows
         self._batch: Batch | None = None
         self.taken = 0

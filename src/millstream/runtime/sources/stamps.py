@@ -14,9 +14,7 @@ _ZONED = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 
 def stamp_schema(schema: pa.Schema) -> pa.Schema:
     """The schema to read text with: time stamps stay text, since Arrow's readers are partial to zones."""
-    return pa.schema(
-        [field.with_type(pa.string()) if pa.types.is_timestamp(field.type) else field for field in schema]
-    )
+    return pa.schema([field.with_type(pa.string()) if pa.types.is_timestamp(field.type) else field for field in schema])
 
 
 def micros(column: pa.ChunkedArray) -> pa.DataType:

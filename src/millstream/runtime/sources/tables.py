@@ -114,9 +114,7 @@ class EpochSource(ABC):
             self._ahead.append(item)
             if (schema := schema_of(item)) is not None:
                 return schema
-        raise SourceError(
-            "the source has no rows to tell its schema from", hint="Give schema=pa.schema([…])."
-        )
+        raise SourceError("the source has no rows to tell its schema from", hint="Give schema=pa.schema([…]).")
 
 
 class IterableSource(EpochSource):
@@ -127,9 +125,7 @@ class IterableSource(EpochSource):
     ([[1, 2], [3]], [])
     """
 
-    def __init__(
-        self, items: Iterable[Any], *, schema: pa.Schema | None = None, epoch_rows: int | None = None
-    ) -> None:
+    def __init__(self, items: Iterable[Any], *, schema: pa.Schema | None = None, epoch_rows: int | None = None) -> None:
         super().__init__(schema, epoch_rows)
         self._items = items
         self._iterator = iter(items)
