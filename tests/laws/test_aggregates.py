@@ -109,10 +109,7 @@ def lowered(algebra: Algebra, columns: Columns, pool: Any) -> list[Any]:
 
 def assert_same(expected: list[Any], actual: list[Any]) -> None:
     if any(isinstance(value, float) for value in expected):
-        blank = [
-            None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True)
-            for value in expected
-        ]
+        blank = [None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True) for value in expected]
         assert blank == actual
     else:
         assert expected == actual

@@ -40,9 +40,7 @@ def test_blocks_arrive_one_after_another(at: list[int], block: int, seed: int) -
 
 
 @given(times, spans, st.floats(0, 1), seeds)
-def test_a_late_minority_is_late_by_no_more_than_the_delay(
-    at: list[int], delay: int, share: float, seed: int
-) -> None:
+def test_a_late_minority_is_late_by_no_more_than_the_delay(at: list[int], delay: int, share: float, seed: int) -> None:
     arrived = disorder.late_minority(stream(at), "t", delay, share, seed)
 
     behind = np.maximum.accumulate(arrived["t"].to_numpy()) - arrived["t"].to_numpy()

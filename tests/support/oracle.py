@@ -29,9 +29,7 @@ def sliding(
 def landmark(rows: list[Row], attribute: str, slide: int, until: int) -> dict[int, list[Row]]:
     """Everything below the end of each window, up to window `until`."""
     first = min(row[attribute] for row in rows) // slide
-    return {
-        wid: [row for row in rows if row[attribute] < (wid + 1) * slide] for wid in range(first, until + 1)
-    }
+    return {wid: [row for row in rows if row[attribute] < (wid + 1) * slide] for wid in range(first, until + 1)}
 
 
 def by_tuple(rows: list[Row], attribute: str, size: int, every: int, *, rank: bool) -> dict[int, list[Row]]:

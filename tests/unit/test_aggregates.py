@@ -26,9 +26,7 @@ NAN = float("nan")
 # --- Running an aggregate in each way the host may ------------------------------------------------
 
 
-def answer(
-    call: AggregateCall, columns: Sequence[pa.Array], cells: Sequence[int] | np.ndarray, n: int
-) -> list[Any]:
+def answer(call: AggregateCall, columns: Sequence[pa.Array], cells: Sequence[int] | np.ndarray, n: int) -> list[Any]:
     kernel = build(call, [column.type for column in columns])
     at = np.asarray(cells, dtype=np.int64)
     if isinstance(kernel, Holistic):
@@ -605,9 +603,7 @@ def test_an_unknown_function_names_the_nearest() -> None:
     ],
     ids=str,
 )
-def test_a_wrong_type_is_refused_with_the_column_and_both_types(
-    call: AggregateCall, kind: pa.DataType
-) -> None:
+def test_a_wrong_type_is_refused_with_the_column_and_both_types(call: AggregateCall, kind: pa.DataType) -> None:
     assert f"name is {kind}, and {call.function} takes" in refused(call, kind).fact
 
 
@@ -669,9 +665,7 @@ def test_only_exact_partials_can_be_taken_apart() -> None:
         return build(call, [kind]).difference
 
     exact = [pa.int64(), pa.decimal128(9, 2)]
-    assert {Difference.FULL} == {
-        difference(f("x"), kind) for f in (ms.sum, ms.avg, ms.count) for kind in exact
-    }
+    assert {Difference.FULL} == {difference(f("x"), kind) for f in (ms.sum, ms.avg, ms.count) for kind in exact}
     assert {Difference.NONE} == {
         difference(f("x"), pa.float64()) for f in (ms.sum, ms.avg, ms.variance, ms.min, ms.max)
     }

@@ -112,9 +112,7 @@ def test_a_result_without_rows_leaves_an_empty_folder(tmp_path: Path, sink_type:
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, sink_type: Any) -> None:
     (tmp_path / "out").write_text("a file")
 
-    with pytest.raises(
-        SinkError, match=r'out" cannot be made: .*\nHint: Give the path of a folder'
-    ) as caught:
+    with pytest.raises(SinkError, match=r'out" cannot be made: .*\nHint: Give the path of a folder') as caught:
         sink_type(tmp_path / "out").write(pa.table({"x": [1]}), epoch=0)
     assert isinstance(caught.value.__cause__, OSError)
 

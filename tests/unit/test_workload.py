@@ -17,9 +17,7 @@ TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
 def test_bids_have_the_promised_schema() -> None:
-    expected = pa.schema(
-        [("auction", pa.int64()), ("bidder", pa.int64()), ("price", pa.int64()), ("ts", TIMESTAMP)]
-    )
+    expected = pa.schema([("auction", pa.int64()), ("bidder", pa.int64()), ("price", pa.int64()), ("ts", TIMESTAMP)])
 
     assert bids(0).schema == expected
     assert bids(10).schema == expected
@@ -83,9 +81,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("skew", "small", "published"), PUBLISHED)
-def test_skewed_groups_have_the_published_shares(
-    skew: Skew, small: float, published: tuple[int, int, int]
-) -> None:
+def test_skewed_groups_have_the_published_shares(skew: Skew, small: float, published: tuple[int, int, int]) -> None:
     rows = 300_000
     size = pc.value_counts(packets(rows, skew=skew, seed=1)["srcIP"]).field("counts").to_numpy()
     kinds = [size[size == 1], size[(size > 1) & (size < 80)], size[size >= 80]]

@@ -14,7 +14,6 @@ from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
 from millstream.runtime.batch import Source
 from millstream.runtime.local import LocalHost, LocalQuery
@@ -102,7 +101,7 @@ class Engine:
 
     def explain(self) -> str:
         """Every query as a tree, with strategies and why they were chosen."""
-        return "\n\n".join(explain(name, query.node, self._choice_of) for name, query in self._queries.items())
+        return "\n\n".join(explain(name, query.node, self.host.choice_of) for name, query in self._queries.items())
 
     def start(self, trigger: Trigger | None = None, *, end_of_stream: bool = False, name: str = "run") -> Run:
         """Run every registered query.
@@ -129,10 +128,6 @@ class Engine:
                 )
         self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
         return self._run
-
-    def _choice_of(self, node: nodes.Node) -> Choice | None:
-        vertex = self.host.graph.vertices.get(id(node))
-        return None if vertex is None else vertex.choice
 
 
 def _bound(progress: Any, schema: pa.Schema) -> Any:

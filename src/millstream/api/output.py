@@ -13,6 +13,7 @@ from millstream.runtime.batch import Sink
 from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.sinks.console import ConsoleSink
 from millstream.runtime.sinks.csv import CsvSink
+from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.json_lines import JsonLinesSink
 from millstream.runtime.sinks.memory import MemorySink
 from millstream.runtime.sinks.parquet import ParquetSink
@@ -52,6 +53,10 @@ class Output:
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
         """A table an epoch on the terminal."""
         return self._add(ConsoleSink(console, rows=limit))
+
+    def to_nothing(self) -> Self:
+        """Forget the rows: to measure a query without a sink."""
+        return self._add(DiscardSink())
 
     def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Self:
         """Call `fn(table, epoch)` for each epoch that has rows."""

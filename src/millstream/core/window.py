@@ -131,9 +131,9 @@ class Landmark:
         wid = (value - self.base) // self.slide
         return wid if self.start is None else max(0, wid)
 
-    def extent(self, wid: int) -> tuple[int | None, int]:
-        """No lower end; below `start + (wid+1)·slide`."""
-        return self.start, self.base + (wid + 1) * self.slide
+    def extent(self, wid: int) -> tuple[None, int]:
+        """No lower end, so a value before the start is in every window; below `start + (wid+1)·slide`."""
+        return None, self.base + (wid + 1) * self.slide
 
     def first_open(self, bound: int) -> int:
         """The first window that a punctuation up to `bound` leaves open."""

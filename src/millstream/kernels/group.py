@@ -100,6 +100,25 @@ def cells(key: np.ndarray, groups: np.ndarray, n_groups: int) -> Cells:
     return Cells(inner.inverse, keys[inner.key], inner.group, inner.rows)
 
 
+def codes(
+    groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two lists of (group, key) pairs as numbers that compare as the pairs do, alike in both lists.
+
+    >>> far = np.array([0, 2**62])
+    >>> [part.tolist() for part in codes(np.array([0, 9]), far, np.array([9]), far[:1])]
+    [[0, 19], [18]]
+    """
+    low = min(int(keys.min()), int(key.min()))
+    span = max(int(keys.max()), int(key.max())) - low + 1
+    if span * (max(int(groups.max()), int(group.max())) + 1) < 2**62:
+        return groups * span + (keys - low), group * span + (key - low)
+    # Nanoseconds times groups would not fit 64 bits: let ranks stand for keys.
+    known = np.unique(np.concatenate((keys, key)))
+    n = len(known)
+    return groups * n + np.searchsorted(known, keys), group * n + np.searchsorted(known, key)
+
+
 def first_rows(inverse: np.ndarray, count: int) -> np.ndarray:
     """For each code, a row that has it: the first.
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.aggregates.base import Algebra, Holistic, Work, sum_by
-from millstream.kernels.group import cells, encode, first_rows
+from millstream.kernels.group import cells, codes, encode, first_rows
 from millstream.kernels.sliding import Runs, Shape, combine_runs, expand, runs
 
 KEY = "__key"
@@ -272,9 +272,7 @@ def _find(groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarr
     """Where each (group, key) stands in a list sorted by group, then key."""
     if not len(keys) or not len(key):
         return np.zeros(len(key), dtype=np.int64)
-    low = min(int(keys.min()), int(key.min()))
-    span = max(int(keys.max()), int(key.max())) - low + 1
-    return np.searchsorted(groups * span + (keys - low), group * span + (key - low))
+    return np.searchsorted(*codes(groups, keys, group, key))
 
 
 def _prefix_difference(values: np.ndarray, found: Runs) -> np.ndarray:

@@ -73,5 +73,5 @@ def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
         words[:, 0] = ticks
         words[:, 1] = np.asarray(ticks) >> 63
         wide = pa.Array.from_buffers(pa.decimal128(38, kind.scale), len(ticks), [None, pa.py_buffer(words.tobytes())])
-        return wide.cast(kind, safe=False)
+        return wide.cast(kind)
     return plain.cast(kind)

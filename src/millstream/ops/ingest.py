@@ -95,12 +95,15 @@ def observe(generator: Generator, rows: pa.Table) -> Seen:
     if generator.tail:
         order = np.argsort(codes, kind="stable")
         parts = np.split(ticks[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
-        return Seen(groups={n: _summary(part, generator.tail) for n, part in zip(names, parts, strict=True)})
+        return _by_name(names, [_summary(part, generator.tail) for part in parts])
     high = np.full(len(names), BOTTOM)
     np.maximum.at(high, codes, ticks)
+    return _by_name(names, [Seen(rows=1, high=top) for top in high.tolist()])
+
+
+def _by_name(names: list[tuple[Any, ...]], parts: list[Seen]) -> Seen:
     # A null key can be named by no punctuation: such rows wait for the end of the stream.
-    known = [(n, int(h)) for n, h in zip(names, high, strict=True) if None not in n]
-    return Seen(groups={name: Seen(rows=1, high=top) for name, top in known})
+    return Seen(groups={name: part for name, part in zip(names, parts, strict=True) if None not in name})
 
 
 def _summary(ticks: np.ndarray, tail: int) -> Seen:

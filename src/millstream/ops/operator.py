@@ -7,15 +7,16 @@ its `store` and the progress it was last told.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
-from millstream.state.store import Store
+from millstream.state.store import Segment, Store
 
 
 @dataclass(slots=True)
@@ -50,6 +51,9 @@ class Rejected:
 class Operator(ABC):
     """A columnar state machine with one or more input ports."""
 
+    reducible: ClassVar[bool] = False
+    """Taking rows only adds segments to the store, so another instance may take them and hand its segments over."""
+
     def __init__(self, ports: int = 1) -> None:
         """Start with an empty store and no progress on any port."""
         self.store = Store()
@@ -68,6 +72,11 @@ class Operator(ABC):
         before = self.progress[port]
         self.progress[port] = progress
         return self._leave(self._advance(port, before, progress))
+
+    def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
+        """Keep what another instance of a reducible operator made of rows."""
+        for segment in segments:
+            self.store.add(segment)
 
     @abstractmethod
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...

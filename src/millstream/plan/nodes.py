@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
-from millstream.core.window import Window
+from millstream.core.window import Sliding, Window
 
 STRATEGIES = ("auto", "wid", "paned", "differential", "buffered", "adaptive", "bins")
 """How a window aggregate may be computed; the answers are the same."""
@@ -117,6 +117,16 @@ Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Aggregat
 def with_schema(node: Aggregate, schema: pa.Schema) -> Aggregate:
     """The same aggregate with its result's schema."""
     return replace(node, schema=schema)
+
+
+def with_strategy(node: Aggregate, strategy: str) -> Aggregate:
+    """The same aggregate, computed by `strategy`."""
+    return replace(node, strategy=strategy)
+
+
+def is_sliding(node: Aggregate) -> bool:
+    """Are its windows of a kind that strategies differ on?"""
+    return isinstance(node.windows[0], Sliding)
 
 
 def inputs(node: Node) -> tuple[Node, ...]:

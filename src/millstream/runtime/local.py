@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
 from millstream.plan import nodes
+from millstream.plan.cost import Choice
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
@@ -129,6 +130,11 @@ class LocalHost:
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
 
+    def choice_of(self, node: nodes.Node) -> Choice | None:
+        """The strategy chosen for a node, once it is."""
+        vertex = self.graph.vertices.get(id(node))
+        return None if vertex is None else vertex.choice
+
     def progress(self, input_rows: int, durations: dict[str, float]) -> dict[str, Any]:
         """One report, in the shape of Spark's streaming progress."""
         streams = {}
@@ -142,7 +148,7 @@ class LocalHost:
             below = [self.graph.at(node) for node in nodes.walk(query.node)]
             queries[query.name] = {
                 "rows_out": query.rows_out,
-                "books": books(self.graph, query.node),
+                "books": books(lambda node: self.graph.at(node).operator.meter, query.node),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
         return {

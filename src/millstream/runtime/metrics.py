@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
 from millstream.plan import nodes
-from millstream.runtime.graph import Graph, Vertex
+from millstream.ops.operator import Meter
+from millstream.runtime.graph import Vertex
+
+_LOST = ("late", "rejected", "filtered", "outside", "guarded")
+"""Where a row can go besides results."""
 
 
 def operator_metrics(vertex: Vertex) -> dict[str, Any]:
@@ -45,26 +51,33 @@ def stream_metrics(vertex: Vertex, high: int | None) -> dict[str, Any]:
     return out
 
 
-def books(graph: Graph, root: nodes.Node) -> dict[str, int]:
+def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node) -> dict[str, int]:
     """The accounts of one query: every row in, and where it went.
 
-    `rows_in` is the sum of the others; `accepted` rows are in results or in open windows.
+    `rows_in` is the sum of the others; `accepted` rows are in results or in open windows. The books are those of
+    the streams up to the first aggregate above each: what leaves an aggregate is no longer the rows that came.
     """
-    account = {"rows_in": 0, "late": 0, "rejected": 0, "filtered": 0, "outside": 0, "guarded": 0}
-    last_in = 0
-    for node in nodes.walk(root):
-        meter = graph.at(node).operator.meter
+    account = dict.fromkeys(("rows_in", "late", "rejected", "filtered", "outside", "guarded"), 0)
+    seen: set[int] = set()
+
+    def visit(node: nodes.Node) -> int:
+        """Add what a node set apart; returns the rows it passed on."""
+        meter = meter_of(node)
+        below = [visit(one) for one in nodes.inputs(node)]
+        if id(node) in seen:
+            return 0
+        seen.add(id(node))
         if isinstance(node, nodes.Source):
             account["rows_in"] += meter.rows_in
+        apart = 0
         for name in ("late", "rejected", "filtered", "outside", "guarded"):
             account[name] += getattr(meter, name)
-        if isinstance(node, nodes.Aggregate):
-            break
-    else:
-        node = root
-    meter = graph.at(node).operator.meter
-    last_in = meter.rows_in - meter.rejected - meter.filtered - meter.outside - meter.guarded
-    if isinstance(node, nodes.Source):
-        last_in -= meter.late
-    account["accepted"] = last_in
+            apart += getattr(meter, name)
+        return (sum(below) if below else meter.rows_in) - apart
+
+    account["accepted"] = visit(_first_aggregate(root))
     return account
+
+
+def _first_aggregate(root: nodes.Node) -> nodes.Node:
+    return next((node for node in nodes.walk(root) if isinstance(node, nodes.Aggregate)), root)

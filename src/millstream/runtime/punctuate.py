@@ -80,6 +80,11 @@ def _tick(name: str, value: Any, node: nodes.Source) -> Any:
 
 def _constant(name: str, value: Any, node: nodes.Source) -> Any:
     kind = node.schema.field(name).type
+    if value is None:
+        raise PatternError(
+            f"a punctuation names null as a value of {name!r}",
+            hint="Null matches only any: leave the attribute out, or let the end of the stream close it.",
+        )
     try:
         return pa.scalar(value, kind).as_py()
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -50,7 +50,9 @@ def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table |
     tables: list[pa.Table] = []
     for node in nodes.walk(root):
         tables += [
-            _with(one.rows, schema, width, [one.reason, None, epoch]) for one in outcome.rejected.get(id(node), [])
+            _with(rows, schema, width, [one.reason, raw, epoch])
+            for one in outcome.rejected.get(id(node), [])
+            for rows, raw in _readable(one.rows, schema)
         ]
         for raw, reason in outcome.unreadable.get(id(node), []):
             nothing = pa.Table.from_pylist([{}], schema=pa.schema(list(schema)[:width]))
@@ -68,6 +70,24 @@ def _extended(sources: Sequence[nodes.Source], extra: Sequence[tuple[str, pa.Dat
         # A stream may have a column of that name; its own comes first, ours gets an underscore.
         out.append(pa.field(name + "_" if name in fields else name, kind))
     return pa.schema(out)
+
+
+def _readable(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[pa.Table, str | None]]:
+    """Rows whose columns have the streams' types; one whose columns have not, by itself and as text."""
+    other = [name for name in rows.schema.names if name in schema.names and not _fits(rows, schema, name)]
+    if not other:
+        yield rows, None
+        return
+    for i, row in enumerate(rows.to_pylist()):
+        yield rows.slice(i, 1).drop_columns(other), str(row)
+
+
+def _fits(rows: pa.Table, schema: pa.Schema, name: str) -> bool:
+    try:
+        rows[name].cast(schema.field(name).type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
 
 
 def _with(rows: pa.Table, schema: pa.Schema, width: int, extra: Sequence[object]) -> pa.Table:

@@ -46,6 +46,8 @@ def threshold(*, partial: float, row: float, duration: float, slide: float, lagg
 class Adaptive(Wid):
     """Sliding windows, eager or lazy by group."""
 
+    reducible = False  # whether a row becomes a partial depends on what is there already
+
     def __init__(self, spec: Spec, window: Sliding, hysteresis: float = 0.25) -> None:
         """A group turns lazy when its rows fall `hysteresis` below what made it eager."""
         # A row leaves its group's volume when its last window closes: with partials, that must be counted.
@@ -162,7 +164,11 @@ class Adaptive(Wid):
         facts["high"] = max(facts.get("high", BOTTOM), int(ticks.max()))
         bound = self.progress[0].bound(self.spec.attribute)
         opened = facts.setdefault("opened", {})
-        for wid in range(int(low.min()), int(high.max())):
+        # Each window once, and none of those between rows that lie far apart.
+        order = np.argsort(low, kind="stable")
+        low, high = low[order], high[order]
+        begin = np.maximum(low, np.append(low[:1], np.maximum.accumulate(high)[:-1]))
+        for wid in expand(order, begin, high)[1].tolist():
             opened.setdefault(wid, max(bound, int(ticks.min())))
 
     def _refresh(self, now: Progress) -> None:

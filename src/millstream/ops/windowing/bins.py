@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from millstream.core.domain import END
 from millstream.kernels.aggregates.base import Algebra, Work
+from millstream.kernels.group import codes
 from millstream.kernels.partials import KEY, ROWS, Answers, Bundle, Merged
 from millstream.kernels.sliding import combine_runs, expand
 from millstream.ops.windowing.base import as_segment
@@ -119,17 +120,11 @@ class OnePass(RowEnds):
         return [(i, one.kernel) for i, one in enumerate(self.spec.aggregates) if isinstance(one.kernel, Algebra)]
 
 
-def _codes(group: np.ndarray, key: np.ndarray, low: int, span: int) -> np.ndarray:
-    return group * span + (key - low)
-
-
 def _first_after(groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarray) -> np.ndarray:
     """For each (group, key), the position of the first later key of that group in a sorted list."""
     if not len(keys):
         return np.zeros(len(key), dtype=np.int64)
-    low = min(int(keys.min()), int(key.min()))
-    span = max(int(keys.max()), int(key.max())) - low + 2
-    return np.searchsorted(_codes(groups, keys, low, span), _codes(group, key, low, span), side="right")
+    return np.searchsorted(*codes(groups, keys, group, key), side="right")
 
 
 def _last_at(groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarray) -> np.ndarray:

@@ -6,6 +6,9 @@ once seen has a row in every later window, and its total never expires.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,10 +19,13 @@ from millstream.kernels.partials import KEY, Bundle
 from millstream.kernels.sliding import Growing
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.spec import Spec
+from millstream.state.store import Segment
 
 
 class GrowingWindows(WindowOperator):
     """`RANGE ALL`: windows without a beginning."""
+
+    reducible = True
 
     def __init__(self, spec: Spec, window: Landmark) -> None:
         """Windows that end each slide."""
@@ -34,11 +40,19 @@ class GrowingWindows(WindowOperator):
         self.absorb(self.partials.lift(rows, wid))
         return []
 
+    def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
+        """The last window that has a row is the last of either's."""
+        super().receive(segments, facts)
+        if "last" in facts:
+            self.store.facts["last"] = max(self.store.facts.get("last", facts["last"]), facts["last"])
+
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         if not self.store.segments or not self.moved(before, now):
             return []
         merged = self.partials.merge(self.bundles())
-        low = self._first_open(self.bounds(before, merged.groups), int(merged.key.min()))
+        # What was closed has been raised to the first window not yet reported, so a group's least key is that.
+        low = np.full(merged.groups.num_rows, END)
+        np.minimum.at(low, merged.group, merged.key)
         high = self._first_open(self.bounds(now, merged.groups), int(merged.key.min()))
         if (high <= low).all():
             self._keep(merged.bundle)

@@ -26,6 +26,8 @@ GroupBounds = Callable[[pa.Table], np.ndarray]
 class Paned(WindowOperator):
     """Sliding windows over one attribute, by panes."""
 
+    reducible = True
+
     def __init__(self, spec: Spec, windows: Sequence[Sliding]) -> None:
         """All `windows` have the same start."""
         super().__init__(spec)

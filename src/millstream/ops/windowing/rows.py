@@ -27,6 +27,8 @@ Counts = dict[tuple[Any, ...], int]
 class RowWindows(Paned):
     """Sliding windows over row numbers."""
 
+    reducible = False  # a row's number depends on the rows before it
+
     def __init__(self, spec: Spec, window: Rows) -> None:
         """`spec.groups` begin with the partition's columns."""
         super().__init__(spec, [window.by_number])

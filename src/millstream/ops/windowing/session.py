@@ -25,6 +25,8 @@ _LAST = "__last"
 class Sessions(ByWindow):
     """Sessions by group; the id of a session is the tick of its first row."""
 
+    reducible = False  # a row may join sessions that are there already
+
     def __init__(self, spec: Spec, window: Session) -> None:
         """Sessions with one gap."""
         # The tick of a session's last row is one more aggregate, hidden from the output.
@@ -76,11 +78,12 @@ def _starts(group: np.ndarray, first: np.ndarray, last: np.ndarray, gap: int) ->
     """
     order = np.lexsort((first, group))
     g, low, high = group[order], first[order], last[order]
-    base, span = int(low.min()), int(high.max()) - int(low.min()) + gap + 1
-    # Lifted by group, the running maximum of one group cannot reach into the next.
-    reach = np.maximum.accumulate(g * span + (high - base))
+    # Lifted by group, the running maximum of one group cannot reach into the next. Ranks, not ticks, are
+    # lifted: nanoseconds times groups would not fit 64 bits.
+    ends, rank = np.unique(high, return_inverse=True)
+    reach = ends[np.maximum.accumulate(g * len(ends) + rank) % len(ends)]
     begins = np.ones(len(g), dtype=np.bool_)
-    begins[1:] = (g[1:] != g[:-1]) | (g[1:] * span + (low[1:] - base) > reach[:-1] + gap)
+    begins[1:] = (g[1:] != g[:-1]) | (low[1:] > reach[:-1] + gap)
     out = np.empty(len(g), dtype=np.int64)
     out[order] = low[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
     return out

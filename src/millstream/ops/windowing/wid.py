@@ -20,6 +20,8 @@ from millstream.ops.windowing.spec import Spec
 class ByWindow(WindowOperator):
     """State by window id: lowered, emitted and deleted as windows close."""
 
+    reducible = True
+
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
         """Which cells a bound a group closes."""
         raise NotImplementedError

@@ -28,12 +28,16 @@ class FolderSink(ABC):
 
     def write(self, rows: pa.Table, epoch: int) -> None:
         """Write the file of an epoch."""
+        hidden, target = self.stage(rows, f"part-{epoch:08d}")
+        hidden.replace(target)
+
+    def stage(self, rows: pa.Table, name: str) -> tuple[Path, Path]:
+        """Write a file under a name that readers ignore; returns that and the name it is to have."""
         self._make_folder()
-        target = self._folder / f"part-{epoch:08d}.{self.suffix}"
+        target = self._folder / f"{name}.{self.suffix}"
         hidden = target.with_name(f".{target.name}.tmp")
         try:
             self._write_file(rows, hidden)
-            hidden.replace(target)
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             hidden.unlink(missing_ok=True)
             raise SinkError(
@@ -41,6 +45,7 @@ class FolderSink(ABC):
                 hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
                 "and whether the format has the types of the result.",
             ) from error
+        return hidden, target
 
     def close(self) -> None:
         """Leave a folder even if no row came, so that readers find an empty result and not an error."""

@@ -1,0 +1,208 @@
+"""The ledger: what a distributed run knows between epochs, and how it is kept in manifests.
+
+Progress has two ages. What the rows of an epoch showed is `known` when the epoch ends; operators learn it with
+the next epoch's rows, or at once if the engine has nothing else to do. `advanced` is what they have learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from millstream.core.domain import BOTTOM
+from millstream.core.errors import StateError
+from millstream.core.generator import Seen
+from millstream.core.progress import Progress
+from millstream.core.punctuation import Punctuation
+from millstream.ops.operator import Meter
+from millstream.plan import nodes
+from millstream.runtime.parcel import Report
+from millstream.runtime.program import Program, plan_text
+from millstream.runtime.promise import pattern_from, progress_from, progress_plain
+from millstream.runtime.punctuate import UserPunctuation, bind_one
+from millstream.state.files import Written
+from millstream.state.manifest import Manifest, SavedSegment
+
+GAUGES = ("open_windows", "peak_rows", "peak_bytes")
+
+
+@dataclass(slots=True)
+class StreamLedger:
+    """One stream: its generator's state and its two progresses."""
+
+    known: Progress = field(default_factory=Progress)
+    advanced: Progress = field(default_factory=Progress)
+    generator: dict[str, Any] = field(default_factory=dict[str, Any])
+    position: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Streams, segments, facts and meters, as of the last committed epoch."""
+
+    sequence: int = -1
+    epoch: int = -1
+    streams: dict[str, StreamLedger] = field(default_factory=dict[str, StreamLedger])
+    segments: list[SavedSegment] = field(default_factory=list[SavedSegment])
+    facts: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict[str, dict[int, dict[str, Any]]])
+    meters: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """By node key."""
+    rows_out: dict[str, int] = field(default_factory=dict[str, int])
+
+    def absorb(self, program: Program, reports: Sequence[Report]) -> None:
+        """Take what the tasks of an epoch reported."""
+        self.segments = []
+        self.facts = {}
+        gauges: dict[str, int] = {}
+        for report in reports:
+            for one in report.segments:
+                tables = {name: Written(**written) for name, written in one["tables"].items()}
+                self.segments.append(SavedSegment(**{**one, "tables": tables}))
+            for one in report.facts:
+                self.facts.setdefault(one["operator"], {})[one["partition"]] = one["facts"]
+            for i, meter in report.meters.items():
+                key = program.keys[i]
+                mine = self.meters.setdefault(key, {})
+                for name, value in meter.items():
+                    if name not in GAUGES:
+                        mine[name] = mine.get(name, 0) + value
+                gauges[key] = max(gauges.get(key, 0), meter.get("open_windows", 0))
+            for query, rows in report.rows.items():
+                self.rows_out[query] = self.rows_out.get(query, 0) + rows
+        for i, _ in program.stops():
+            key = program.keys[i]
+            mine = self.meters.setdefault(key, {})
+            rows, size = self.state_of(key)
+            mine["open_windows"] = gauges.get(key, 0)
+            mine["peak_rows"] = max(mine.get("peak_rows", 0), rows)
+            mine["peak_bytes"] = max(mine.get("peak_bytes", 0), size)
+
+    def learn(
+        self, source: nodes.Source, reports: Sequence[Report], supplied: Sequence[Punctuation], now: int | None
+    ) -> None:
+        """What an epoch's rows showed of a stream, and what that promises."""
+        mine = self.streams.setdefault(source.name, StreamLedger())
+        shown = sorted(
+            (one for report in reports for one in report.seen if one["stream"] == source.name), key=lambda one: one["at"]
+        )
+        marked = [UserPunctuation(pattern_from(one["marked"])) for one in shown if "marked" in one]
+        given = (*(bind_one(one, source) for one in marked), *supplied)
+        known = mine.known.copy()
+        if source.progress is None:
+            promises = list(given)
+        else:
+            tail = source.progress.tail
+            seen = merge_seen([_seen(one) for one in shown if "marked" not in one], tail)
+            seen = Seen(**{**_fields(seen), "supplied": given})
+            mine.generator, promises = source.progress.step(mine.generator, seen, now)
+        for promise in promises:
+            known.accept(promise)
+        mine.known = known
+
+    def state_of(self, key: str) -> tuple[int, int]:
+        """Rows and bytes that an operator keeps, over all partitions."""
+        tables = [w for s in self.segments if s.operator == key for w in s.tables.values()]
+        return sum(w.rows for w in tables), sum(w.length for w in tables)
+
+    def meter(self, key: str) -> Meter:
+        """An operator's meter."""
+        known = {one.name for one in fields(Meter)}
+        return Meter(**{name: value for name, value in self.meters.get(key, {}).items() if name in known})
+
+    def manifest(self, program: Program, version: str, outputs: list[dict[str, Any]]) -> Manifest:
+        """Everything, to be written."""
+        streams = {
+            name: {
+                "known": progress_plain(one.known),
+                "advanced": progress_plain(one.advanced),
+                "generator": one.generator,
+                "position": one.position,
+            }
+            for name, one in self.streams.items()
+        }
+        return Manifest(
+            sequence=self.sequence,
+            epoch=self.epoch,
+            version=version,
+            partitions=program.partitions,
+            queries={target.name: plan_text(target.node) for target in program.targets},
+            segments=self.segments,
+            facts=self.facts,
+            streams=streams,
+            outputs=outputs,
+            counters={"meters": self.meters, "rows_out": self.rows_out},
+        )
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Ledger:
+        """As a manifest has it."""
+        streams = {
+            name: StreamLedger(
+                progress_from(one["known"]), progress_from(one["advanced"]), one["generator"], one["position"]
+            )
+            for name, one in manifest.streams.items()
+        }
+        counters = manifest.counters
+        return cls(
+            manifest.sequence,
+            manifest.epoch,
+            streams,
+            manifest.segments,
+            manifest.facts,
+            counters["meters"],
+            counters["rows_out"],
+        )
+
+
+def check_plans(manifest: Manifest, program: Program) -> None:
+    """Refuse a restart with a query that is not what it was; queries may be added and removed."""
+    for target in program.targets:
+        before = manifest.queries.get(target.name)
+        text = plan_text(target.node)
+        if before is not None and before != text:
+            raise StateError(
+                f"the query {target.name!r} is not the one this checkpoint was made with: {_difference(before, text)}",
+                hint="Give the changed query another name, or start it with an empty checkpoint.",
+            )
+
+
+def _difference(before: str, now: str) -> str:
+    old, new = before.splitlines(), now.splitlines()
+    gone = [line.strip(" └├─│") for line in old if line not in new]
+    come = [line.strip(" └├─│") for line in new if line not in old]
+    return f"it had `{'; '.join(gone) or 'less'}` and now has `{'; '.join(come) or 'less'}`"
+
+
+def merge_seen(parts: Sequence[Seen], tail: int) -> Seen:
+    """What several tasks saw, one after another, as one."""
+    out = Seen()
+    for one in parts:
+        ticks = (*out.tail, *one.tail)
+        dropped, kept = (ticks[:-tail], ticks[-tail:]) if tail else ((), ())
+        groups = dict(out.groups)
+        for key, seen in one.groups.items():
+            groups[key] = merge_seen([groups[key], seen], tail) if key in groups else seen
+        out = Seen(
+            rows=out.rows + one.rows,
+            high=max(out.high, one.high),
+            high_before_tail=max([out.high_before_tail, one.high_before_tail, BOTTOM, *dropped]),
+            tail=tuple(kept),
+            groups=groups,
+        )
+    return out
+
+
+def _seen(shown: Mapping[str, Any]) -> Seen:
+    groups = {key: Seen(**{**one, "supplied": ()}) for key, one in shown["groups"].items()}
+    return Seen(
+        rows=shown["rows"],
+        high=shown["high"],
+        high_before_tail=shown["high_before_tail"],
+        tail=tuple(shown["tail"]),
+        groups=groups,
+    )
+
+
+def _fields(seen: Seen) -> dict[str, Any]:
+    return {one.name: getattr(seen, one.name) for one in fields(Seen)}

@@ -1,0 +1,135 @@
+"""A program: the plan of all queries, cut where rows must meet, ready to be sent to where the rows are.
+
+Stateless nodes run wherever their rows are. A stateful node is a *stop*: rows reach it by a shuffle, in the
+partition its key says. Stops of level 1 are fed from the sources, those of level 2 also from level 1, and so on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from millstream.core.window import Rows, SlideByTuple
+from millstream.ops.operator import Operator
+from millstream.plan import nodes
+from millstream.plan.cost import Choice
+from millstream.plan.explain import explain
+from millstream.runtime.batch import Sink
+from millstream.runtime.compile import compile_node
+
+
+@dataclass(slots=True)
+class Target:
+    """A query's outputs: its node, and the sinks of results, late rows and rejected rows."""
+
+    name: str
+    node: nodes.Node
+    sinks: dict[str, list[Sink]] = field(default_factory=dict[str, list[Sink]])
+    """By output: results, late, rejected."""
+
+
+@dataclass
+class Program:
+    """The nodes of some queries, inputs before readers, each once."""
+
+    targets: list[Target]
+    partitions: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was worked out by identity: nodes are others where the program arrives."""
+        return {"targets": self.targets, "partitions": self.partitions}
+
+    @cached_property
+    def nodes(self) -> list[nodes.Node]:
+        """Every node, in an order in which inputs come first."""
+        seen: dict[int, nodes.Node] = {}
+        for target in self.targets:
+            for node in nodes.walk(target.node):
+                seen.setdefault(id(node), node)
+        return list(seen.values())
+
+    @cached_property
+    def index(self) -> dict[int, int]:
+        """The number of each node, by identity."""
+        return {id(node): i for i, node in enumerate(self.nodes)}
+
+    @cached_property
+    def readers(self) -> list[list[tuple[int, int]]]:
+        """For each node, who reads it: (node, port)."""
+        out: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for i, node in enumerate(self.nodes):
+            for port, below in enumerate(nodes.inputs(node)):
+                out[self.index[id(below)]].append((i, port))
+        return out
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """How many shuffles lie between a source and a node's output."""
+        out: list[int] = []
+        for node in self.nodes:
+            below = max((out[self.index[id(one)]] for one in nodes.inputs(node)), default=0)
+            out.append(below + (1 if is_stop(node) else 0))
+        return out
+
+    @property
+    def depth(self) -> int:
+        """The number of shuffles."""
+        return max(self.levels, default=0)
+
+    def stops(self, level: int | None = None) -> Iterator[tuple[int, nodes.Node]]:
+        """The stateful nodes, of one level or of all."""
+        for i, node in enumerate(self.nodes):
+            if is_stop(node) and (level is None or self.levels[i] == level):
+                yield i, node
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """A name for each node that is the same for the same plan in every run."""
+        return [hashlib.sha1(plan_text(node).encode()).hexdigest()[:12] for node in self.nodes]  # noqa: S324
+
+    def operator(self, i: int) -> Operator:
+        """A fresh operator for a node."""
+        return compile_node(settled(self.nodes[i]), _ignore)
+
+
+def is_stop(node: nodes.Node) -> bool:
+    """Does the node keep state?"""
+    return isinstance(node, nodes.Aggregate | nodes.Distinct | nodes.Sort)
+
+
+def partition_columns(node: nodes.Node) -> tuple[str, ...]:
+    """The columns whose values must meet in one partition; none: all rows must meet."""
+    match node:
+        case nodes.Aggregate():
+            first = node.windows[0]
+            if isinstance(first, SlideByTuple):
+                return ()
+            return first.partition_by if isinstance(first, Rows) else node.groups
+        case nodes.Distinct():
+            return node.columns
+        case _:
+            return ()
+
+
+def settled(node: nodes.Node) -> nodes.Node:
+    """The node with a strategy that needs no look at the rows: partials by pane suit every reduction."""
+    if isinstance(node, nodes.Aggregate) and node.strategy == "auto":
+        return nodes.with_strategy(node, "paned" if nodes.is_sliding(node) else "auto")
+    return node
+
+
+def plan_text(node: nodes.Node) -> str:
+    """A plan as text: equal for equal plans."""
+    return explain("", node, lambda _: None) + "\n" + "\n".join(_schemas(node))
+
+
+def _schemas(node: nodes.Node) -> Iterator[str]:
+    for one in nodes.walk(node):
+        yield f"{type(one).__name__}: " + ", ".join(f"{f.name} {f.type}" for f in one.schema)
+
+
+def _ignore(choice: Choice) -> None:
+    """Nobody asks for the reason here."""

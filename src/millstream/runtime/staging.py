@@ -1,0 +1,67 @@
+"""Staging: results are written where no reader looks, and published by renaming once their epoch is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.runtime.program import Program
+from millstream.runtime.sinks.discard import DiscardSink
+from millstream.runtime.sinks.folder import FolderSink
+from millstream.state.files import read_table, write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where one task stages what leaves: names are a function of sequence, output, level and partition."""
+
+    folder: Path
+    sequence: int
+    level: int
+    partition: int
+
+    def write(self, program: Program, target: int, output: str, rows: pa.Table) -> list[dict[str, Any]]:
+        """Stage some rows of an output, for each of its sinks; returns what to publish."""
+        out: list[dict[str, Any]] = []
+        others: list[int] = []
+        sinks = program.targets[target].sinks.get(output, [])
+        for number, sink in enumerate(sinks):
+            if isinstance(sink, FolderSink):
+                name = f"part-{self.sequence:08d}-{self.level}-{self.partition:05d}"
+                hidden, visible = sink.stage(rows, name)
+                out.append({"sink": "folder", "hidden": str(hidden), "visible": str(visible)})
+            elif not isinstance(sink, DiscardSink):
+                others.append(number)
+        if others:
+            query = program.targets[target].name
+            name = f"{target}-{output}-{self.level}-{self.partition:05d}.arrow"
+            written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
+            out.append(
+                {"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path}
+            )
+        return out
+
+
+def publish(staged: Sequence[dict[str, Any]]) -> None:
+    """Rename the files of folder sinks to where readers look. Doing it again changes nothing."""
+    for one in staged:
+        if one["sink"] == "folder":
+            hidden = Path(one["hidden"])
+            if hidden.exists():
+                hidden.replace(one["visible"])
+
+
+def gather(staged: Sequence[dict[str, Any]]) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:
+    """Staged rows of the other sinks: by query, output and sink numbers."""
+    tables: dict[tuple[str, str, tuple[int, ...]], list[pa.Table]] = {}
+    for one in staged:
+        if one["sink"] == "others":
+            key = (one["query"], one["output"], tuple(one["numbers"]))
+            tables.setdefault(key, []).append(read_table(Path(one["path"])))
+    return {key: pa.concat_tables(found) for key, found in tables.items()}
+
+

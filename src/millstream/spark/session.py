@@ -1,0 +1,38 @@
+"""A Spark session for people who have none: local, with settings that suit the engine."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from millstream.spark.java import ensure_java
+
+ARROW_ROWS = 200_000
+"""Rows in an Arrow batch on its way to Python: fewer, larger batches cost less."""
+
+
+def local_session(partitions: int | None = None) -> SparkSession:
+    """The session that is there, or a new local one on two cores at least."""
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        return found
+    ensure_java()
+    # Workers must run this interpreter, or they will not find the libraries.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    cores = max(2, os.cpu_count() or 2)
+    session = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("millstream")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", ARROW_ROWS)
+        .config("spark.sql.shuffle.partitions", partitions or cores)
+        .config("spark.driver.memory", "2g")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.streaming.stopTimeout", "60s")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    return session

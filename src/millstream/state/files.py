@@ -1,0 +1,86 @@
+"""Files of state: Arrow IPC, written under a temporary name, renamed when whole, mapped into memory when read.
+
+A file is known by its length and checksum, so that one cut short or altered is told from a good one. Everything
+goes through this module: another file system is another version of it.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.core.errors import StateError
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file as it was written: where, how long, and its checksum."""
+
+    path: str
+    length: int
+    checksum: int
+    rows: int
+
+
+def write_table(path: Path, table: pa.Table) -> Written:
+    """Write a table as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        checksum, length = _checksum(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StateError(f"cannot write {path}: {error}", hint="Is the disk full, or the folder read-only?") from error
+    return Written(str(path), length, checksum, table.num_rows)
+
+
+def read_table(path: Path) -> pa.Table:
+    """Map a table into memory."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            return pa.ipc.open_file(source).read_all()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StateError(f"cannot read the segment {path}: {error}", hint="Restore the checkpoint's files.") from error
+
+
+def verify(written: Written) -> str | None:
+    """What is wrong with a file, if anything is."""
+    path = Path(written.path)
+    if not path.exists():
+        return "is missing"
+    if path.stat().st_size != written.length:
+        return f"has {path.stat().st_size} bytes instead of {written.length}"
+    if _checksum(path)[0] != written.checksum:
+        return "has another checksum than when it was written"
+    return None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file atomically and durably: it is there whole after a crash, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise StateError(f"cannot write {path}: {error}", hint="Is the disk full, or the folder read-only?") from error
+
+
+def _checksum(path: Path) -> tuple[int, int]:
+    value, length = 0, 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            value = zlib.crc32(block, value)
+            length += len(block)
+    return value, length
