@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +16,8 @@ from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.explain import explain
-from millstream.runtime.batch import Source
-from millstream.runtime.local import LocalHost, LocalQuery
+from millstream.runtime.local import LocalHost
+from millstream.runtime.query import HostQuery
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
@@ -37,12 +38,31 @@ class Engine:
     [{'window_id': 0, 'window_start': 0, 'window_end': 10, 'n': 2}]
     """
 
-    def __init__(self, *, host: str = "local") -> None:
-        """`host="local"` runs in this process."""
-        if host != "local":
-            raise PlanError(f"there is no host {host!r}", hint='Use host="local".')
-        self.host = LocalHost()
-        self._sources: dict[str, Source] = {}
+    def __init__(
+        self,
+        spark: Any = None,
+        *,
+        host: str | None = None,
+        checkpoint: str | Path | None = None,
+        partitions: int | None = None,
+    ) -> None:
+        """On Spark with the given session, or with a local one made for it; `host="local"` needs no Spark.
+
+        `checkpoint` is the folder that a restart continues from; without one a temporary folder is used.
+        `partitions` is how many parts state is kept in; a restart may change it.
+        """
+        if host not in (None, "local", "spark"):
+            raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
+        if host == "local":
+            if spark is not None or checkpoint is not None or partitions is not None:
+                raise PlanError(
+                    "the local host takes no session, checkpoint or partitions",
+                    hint='Leave host="local" out to run on Spark.',
+                )
+            self.host: Any = LocalHost()
+        else:
+            self.host = _spark_host(spark, checkpoint, partitions)
+        self._sources: dict[str, Any] = {}
         self._streams: dict[str, nodes.Source] = {}
         self._queries: dict[str, Query] = {}
         self._run: Run | None = None
@@ -59,13 +79,16 @@ class Engine:
         """A stream of rows from a source.
 
         `source` is an Arrow table, an iterable of tables (one an epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable. `progress` says how the stream's disorder becomes punctuation; without it windows
+        files, or a callable; on Spark also any data frame, streaming or not. `progress` says how the stream's disorder becomes punctuation; without it windows
         close only at the end of the stream. `epoch_rows` cuts a large table into epochs.
         """
         if name in self._streams:
             raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")
-        made = make_source(source, schema=schema, epoch_rows=epoch_rows)
-        visible = made.schema
+        if _is_frame(source):
+            made, visible = source, self.host.frame_schema(source)
+        else:
+            made = make_source(source, schema=schema, epoch_rows=epoch_rows)
+            visible = made.schema
         mark = getattr(progress, "mark", None)
         if mark is not None:
             _known(mark, visible, "the mark")
@@ -99,6 +122,11 @@ class Engine:
             parts[attribute] = UpTo(before)
         self.host.supply(node, UserPunctuation(Pattern(parts)))
 
+    @property
+    def spark(self) -> Any:
+        """The Spark session in use; None on the local host."""
+        return getattr(self.host, "spark", None)
+
     def explain(self) -> str:
         """Every query as a tree, with strategies and why they were chosen."""
         return "\n\n".join(explain(name, query.node, self.host.choice_of) for name, query in self._queries.items())
@@ -117,7 +145,7 @@ class Engine:
             if key not in self.host.queries:
                 below = {source.name: self._sources[source.name] for source in nodes.sources(query.node)}
                 self.host.add(
-                    LocalQuery(
+                    HostQuery(
                         key,
                         query.node,
                         query.resolved(),
@@ -128,6 +156,18 @@ class Engine:
                 )
         self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
         return self._run
+
+
+def _spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:
+    from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
+    from millstream.spark.session import local_session  # noqa: PLC0415
+
+    return SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)
+
+
+def _is_frame(source: Any) -> bool:
+    """Is it a Spark data frame? Told by its ways, so that the local host need not know Spark."""
+    return hasattr(source, "mapInArrow") and hasattr(source, "isStreaming")
 
 
 def _bound(progress: Any, schema: pa.Schema) -> Any:

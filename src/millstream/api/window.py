@@ -50,6 +50,7 @@ def make_windows(
     if attribute is None:
         raise WindowError("a window needs an attribute", hint='Name it first: window("ts", range="1 minute").')
     domain = _domain(schema, attribute)
+    _check_kinds(range=range, slide=slide, start=start, per=per, gap=gap, extent=extent, wids=wids)
     if gap is not None:
         return Made(attribute, (Session(gap=domain.span(gap, what="gap")),))
     if (extent is None) != (wids is None):
@@ -69,6 +70,16 @@ def make_windows(
         return Made(attribute, (SlideByTuple(size=domain.span(range), every=every, by=order),))
     ranges = list(range) if isinstance(range, list | tuple) else [range]
     return Made(attribute, tuple(_sliding(domain, one, slide, begin) for one in ranges))
+
+
+def _check_kinds(**given: Any) -> None:
+    """Refuse words of two kinds of window at once."""
+    for kind, allowed in (("gap", {"gap"}), ("extent", {"extent", "wids"}), ("wids", {"extent", "wids"})):
+        others = [name for name, value in given.items() if value is not None and name not in allowed]
+        if given[kind] is not None and others:
+            raise WindowError(
+                f"a window with {kind} has no {', '.join(others)}", hint=f"Leave out {', '.join(others)}, or {kind}."
+            )
 
 
 def _sliding(domain: Domain, size: Any, slide: Any, start: int | None) -> Sliding:

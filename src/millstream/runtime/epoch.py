@@ -72,10 +72,11 @@ def _learn(vertex: Vertex, given: Sequence[object], *, end: bool) -> Progress:
     if end:
         return Progress(ended=True)
     promises = bind_punctuations(given, node, ingest.progress[0])
-    return ingest.learn(promises, _now(node))
+    return ingest.learn(promises, now_of(node))
 
 
-def _now(node: nodes.Source) -> int | None:
+def now_of(node: nodes.Source) -> int | None:
+    """What the clock of a timed stream says, in ticks; None where progress does not depend on it."""
     generator = node.progress
     inner = getattr(generator, "inner", generator)
     return inner.clock() if isinstance(inner, Timer) else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
+from millstream.core.errors import SourceError
 from millstream.core.progress import Progress
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -18,20 +18,9 @@ from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics, stream_metrics
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
+from millstream.runtime.query import HostQuery
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
-
-
-@dataclass(slots=True)
-class LocalQuery:
-    """A query as a host knows it: its node, and where its three outputs go."""
-
-    name: str
-    node: nodes.Node
-    sinks: list[Sink] = field(default_factory=list[Sink])
-    late: list[Sink] = field(default_factory=list[Sink])
-    rejected: list[Sink] = field(default_factory=list[Sink])
-    rows_out: int = 0
 
 
 class LocalHost:
@@ -41,7 +30,7 @@ class LocalHost:
         """Nothing to run yet."""
         self.graph = Graph()
         self.sources: dict[str, Source] = {}
-        self.queries: dict[str, LocalQuery] = {}
+        self.queries: dict[str, HostQuery] = {}
         self.epoch = 0
         self.ended = False
         self._readers: dict[str, Iterator[Batch]] = {}
@@ -55,7 +44,7 @@ class LocalHost:
         bind_punctuations([*waiting, punctuation], node, seen)
         waiting.append(punctuation)
 
-    def add(self, query: LocalQuery, sources: dict[str, Source]) -> None:
+    def add(self, query: HostQuery, sources: dict[str, Source]) -> None:
         """Run this query too, from the next epoch on."""
         self.queries[query.name] = query
         self.sources.update(sources)
@@ -117,7 +106,7 @@ class LocalHost:
         report(self.progress(rows, {name: round(1000 * took, 3) for name, took in durations.items()}))
         self.epoch += 1
 
-    def _deliver(self, query: LocalQuery, outcome: Outcome) -> None:
+    def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
         tables = outcome.rows.get(id(query.node), [])
         if tables:
             rows = pa.concat_tables(tables)
@@ -129,6 +118,13 @@ class LocalHost:
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
+
+    def frame_schema(self, frame: Any) -> Any:
+        """This host reads no data frames."""
+        raise SourceError(
+            f"the local host cannot read a {type(frame).__name__} of Spark",
+            hint='Use ms.Engine(spark), or give frame.toArrow() to host="local".',
+        )
 
     def choice_of(self, node: nodes.Node) -> Choice | None:
         """The strategy chosen for a node, once it is."""

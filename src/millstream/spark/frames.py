@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -125,8 +126,6 @@ def _task() -> int:
 
 
 def _untag(rows: pa.Table, i: int) -> pa.Table:
-    import pyarrow.compute as pc  # noqa: PLC0415 - runs in a worker
-
     mine = rows.filter(pc.equal(rows[_STREAM], i))[f"s{i}"].combine_chunks()
     return pa.Table.from_arrays(mine.flatten(), names=[field.name for field in mine.type])
 

@@ -66,8 +66,7 @@ class GrowingWindows(WindowOperator):
         )
         self._keep(self.partials.merge([raised]).bundle)
         end = self.window.base + (answers.window + 1) * self.window.slide
-        start = None if self.window.start is None else np.full(len(end), self.window.start)
-        return [self.spec.table(answers, merged.groups, start, end)]
+        return [self.spec.table(answers, merged.groups, None, end)]
 
     def _first_open(self, bounds: np.ndarray, least: int) -> np.ndarray:
         """The first open window a group. The end of the stream closes no window after the last row's."""

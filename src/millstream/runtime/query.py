@@ -1,0 +1,24 @@
+"""A query as a host knows it: its node, and where its three outputs go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from millstream.plan import nodes
+from millstream.runtime.batch import Sink
+
+
+@dataclass(slots=True)
+class HostQuery:
+    """One registered query."""
+
+    name: str
+    node: nodes.Node
+    sinks: list[Sink] = field(default_factory=list[Sink])
+    late: list[Sink] = field(default_factory=list[Sink])
+    rejected: list[Sink] = field(default_factory=list[Sink])
+    rows_out: int = 0
+
+    def outputs(self) -> dict[str, list[Sink]]:
+        """The sinks by output."""
+        return {"results": self.sinks, "late": self.late, "rejected": self.rejected}

@@ -1,0 +1,352 @@
+"""The Spark host: an epoch is a Spark job, its state is segments in a checkpoint, its end is a manifest.
+
+`foreachBatch` gives the rows and the number of an epoch. If that epoch has a manifest it is done and is
+skipped. If not, it starts from the manifest before it; whatever a broken attempt left is overwritten, because
+names are a function of (operator, partition, sequence).
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from millstream.core.errors import PlanError
+from millstream.core.progress import Progress
+from millstream.plan import nodes
+from millstream.plan.cost import Choice
+from millstream.runtime.batch import Batch, Source
+from millstream.runtime.epoch import now_of
+from millstream.runtime.ledger import Ledger, StreamLedger, check_plans
+from millstream.runtime.parcel import Report
+from millstream.runtime.program import Program, Target
+from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
+from millstream.runtime.query import HostQuery
+from millstream.runtime.repartition import repartition
+from millstream.runtime.sinks.discard import DiscardSink
+from millstream.runtime.sinks.folder import FolderSink
+from millstream.runtime.tasks import Order
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.spark.deliver import deliver
+from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
+from millstream.spark.report import progress_report
+from millstream.state.manifest import Manifests
+
+VERSION = "0.1.0"
+log = logging.getLogger("millstream.spark")
+ReportTo = Callable[[dict[str, Any]], None]
+
+
+class SparkHost:
+    """Runs queries over data frames and sources, an epoch at a time, with a checkpoint."""
+
+    def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
+        self.spark = spark
+        self.partitions = partitions or max(1, spark.sparkContext.defaultParallelism)
+        if self.partitions < 1:
+            raise PlanError(f"{partitions} partitions are too few", hint="Give at least 1.")
+        self.temporary = checkpoint is None
+        self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
+        self.manifests = Manifests(self.checkpoint)
+        self.queries: dict[str, HostQuery] = {}
+        self.sources: dict[str, Any] = {}
+        self.ledger = Ledger()
+        self.program = Program([], self.partitions)
+        self._supplied: dict[str, list[UserPunctuation]] = {}
+        self._readers: dict[str, Iterator[Batch]] = {}
+        self._batches_taken = False
+        self._opened: tuple[str, ...] = ()
+
+    @property
+    def epoch(self) -> int:
+        """The number of the step under way, or the next one."""
+        return self.ledger.sequence + 1
+
+    def add(self, query: HostQuery, sources: Mapping[str, Any]) -> None:
+        """Run this query too, from the next start on."""
+        self.queries[query.name] = query
+        self.sources.update(sources)
+
+    def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
+        """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
+        seen = self.ledger.streams.get(node.name, StreamLedger()).known
+        waiting = self._supplied.setdefault(node.name, [])
+        bind_punctuations([*waiting, punctuation], node, seen)
+        waiting.append(punctuation)
+
+    def frame_schema(self, frame: DataFrame) -> Any:
+        """A data frame's schema as Arrow sees it."""
+        return arrow_schema(frame)
+
+    def choice_of(self, node: nodes.Node) -> Choice | None:
+        """On Spark every reduction is by pane, so the choice needs no look at the rows."""
+        if isinstance(node, nodes.Aggregate) and node.strategy == "auto" and nodes.is_sliding(node):
+            return Choice(strategy="paned", reason="rows are reduced to panes where they are, and only panes move")
+        return None
+
+    def run(
+        self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo
+    ) -> None:
+        """Take epochs as the trigger says, until done or told to stop."""
+        self._open()
+        frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
+        streaming = {name: frame for name, frame in frames.items() if frame.isStreaming}
+        self._readers = {}
+        if streaming:
+            self._run_streaming(streaming, trigger, stopping, report)
+        else:
+            self._run_batches(trigger, stopping, report)
+        if not stopping():
+            self._flush(report, end=end_of_stream)
+
+    # --- opening -------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Read the checkpoint, unless this host has it in hand already."""
+        targets = [Target(q.name, q.node, _for_workers(q)) for q in self.queries.values()]
+        self.program = Program(targets, self.partitions)
+        if self._opened:
+            self._opened = tuple(self.queries)
+            return
+        manifest = self.manifests.latest()
+        if manifest is not None:
+            check_plans(manifest, self.program)
+            self.manifests.check(manifest)
+            self.ledger = Ledger.of(manifest)
+            for name, source in self.sources.items():
+                position = self.ledger.streams.get(name, StreamLedger()).position
+                if position is not None and hasattr(source, "seek"):
+                    source.seek(position)
+            deliver(self, manifest.outputs, manifest.sequence, again=True)
+            self._batches_taken = True
+            if manifest.partitions != self.partitions:
+                log.info("moving state from %d to %d partitions", manifest.partitions, self.partitions)
+                repartition(self.ledger, self.program, self.checkpoint)
+                self._commit([], self.ledger.epoch)
+        self._opened = tuple(self.queries)
+
+    # --- driving -------------------------------------------------------------------------------
+
+    def _run_streaming(
+        self, streaming: dict[str, DataFrame], trigger: Trigger, stopping: Callable[[], bool], report: ReportTo
+    ) -> None:
+        names = list(streaming)
+        failure: list[BaseException] = []
+
+        def on_batch(frame: DataFrame, epoch: int) -> None:
+            if epoch <= self.ledger.epoch:
+                log.info("epoch %d is committed already", epoch)
+                return
+            try:
+                self._step(frame, names, epoch, self._next_local(), report, settle=isinstance(trigger, Every))
+            except BaseException as error:
+                failure.append(error)
+                raise
+
+        writer = tagged(streaming).writeStream.foreachBatch(on_batch).queryName("millstream " + ", ".join(self.queries))
+        writer = writer.option("checkpointLocation", str(self.checkpoint / "spark"))
+        match trigger:
+            case AvailableNow() | Once():
+                writer = writer.trigger(availableNow=True)
+            case Every(seconds):
+                writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
+        query = writer.start()
+        while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
+            if stopping():
+                query.stop()
+                break
+        if failure:
+            raise failure[0]
+        if query.exception() is not None:
+            raise RuntimeError(str(query.exception()))
+
+    def _run_batches(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
+        waiting = threading.Event()
+        while not stopping():
+            began = time.monotonic()
+            frames = {n: s for n, s in self.sources.items() if isinstance(s, DataFrame) and not self._batches_taken}
+            local = self._next_local()
+            if frames or local:
+                self._batches_taken = True
+                frame = tagged(frames) if frames else None
+                settle = isinstance(trigger, Every)
+                self._step(frame, list(frames), self.ledger.epoch + 1, local, report, settle=settle)
+            elif isinstance(trigger, Every):
+                self._readers = {}
+                self._flush(report, end=False)
+            if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and not frames and not local):
+                return
+            if isinstance(trigger, Every):
+                waiting.wait(max(0.0, began + trigger.seconds - time.monotonic()))
+
+    def _next_local(self) -> dict[str, Batch]:
+        """The next batch of each source that the driver reads itself."""
+        out: dict[str, Batch] = {}
+        for name, source in self.sources.items():
+            if isinstance(source, DataFrame):
+                continue
+            local: Source = source
+            if name not in self._readers:
+                self._readers[name] = local.batches()
+            batch = next(self._readers[name], None)
+            if batch is None and self._supplied.get(name):
+                batch = Batch(local.schema.empty_table())
+            if batch is not None:
+                out[name] = batch
+        return out
+
+    # --- one epoch -----------------------------------------------------------------------------
+
+    def _step(
+        self,
+        frame: DataFrame | None,
+        names: list[str],
+        epoch: int,
+        local: dict[str, Batch],
+        report: ReportTo,
+        *,
+        settle: bool,
+    ) -> None:
+        """Take an epoch's rows; operators learn what was known before them."""
+        began = time.monotonic()
+        order = self._order({name: one.known for name, one in self._streams().items()})
+        entered: list[DataFrame] = []
+        if frame is not None:
+            schemas = {name: arrow_schema(self.sources[name]) for name in names}
+            entered.append(frame.mapInArrow(entering(self.program, order, schemas), PARCEL))
+        held = blobs(self.spark, local, self.partitions)
+        if held is not None:
+            entered.append(held.mapInArrow(entering_blobs(self.program, order), PARCEL))
+        reports = self._job(order, entered, f"epoch {epoch}")
+        ran = time.monotonic()
+        for source in self._source_nodes():
+            batch = local.get(source.name)
+            given = [*(batch.punctuations if batch else ()), *self._supplied.pop(source.name, ())]
+            seen = self._streams()[source.name].known
+            self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
+        self._take_in(order, reports)
+        for name, source in self.sources.items():
+            if not isinstance(source, DataFrame) and name in self._streams():
+                self._streams()[name].position = getattr(source, "position", None)
+        self._commit([one for r in reports for one in r.staged], epoch)
+        rows = sum(self._rows_in(r) for r in reports)
+        report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
+        if settle:
+            self._flush(report, end=False)
+
+    def _flush(self, report: ReportTo, *, end: bool) -> None:
+        """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        streams = self._streams()
+        target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
+        if all(target[name] == one.advanced for name, one in streams.items()):
+            return
+        began = time.monotonic()
+        order = self._order(target)
+        reports = self._job(order, [], "flush")
+        for name, progress in target.items():
+            streams[name].known = progress
+        self._take_in(order, reports)
+        self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
+        report(progress_report(self, 0, {"job": time.monotonic() - began}))
+
+    def _job(self, order: Order, entered: list[DataFrame], what: str) -> list[Report]:
+        """One Spark job: rows enter, and meet at each level of stops."""
+        described = f"millstream {', '.join(self.queries)}: {what}"
+        self.spark.sparkContext.setJobDescription(described)
+        frame = entered[0] if entered else nothing(self.spark)
+        for more in entered[1:]:
+            frame = frame.unionAll(more)
+        for level in range(1, self.program.depth + 1):
+            frame = frame.repartitionById(self.partitions, F.col("partition"))
+            frame = frame.mapInArrow(meeting(self.program, order, level), PARCEL)
+        return [Report.unpack(bytes(row["blob"])) for row in frame.select("blob").collect()]
+
+    def _order(self, target: Mapping[str, Progress]) -> Order:
+        """What the tasks of the next step must know."""
+        before = {name: one.advanced for name, one in self._streams().items()}
+        judged = {name: one.known for name, one in self._streams().items()}
+        index = {key: i for i, key in enumerate(self.program.keys)}
+        order = Order(
+            self.ledger.sequence + 1,
+            str(self.checkpoint),
+            self._at_stops(before),
+            self._at_stops(target),
+            judged,
+        )
+        for segment in self.ledger.segments:
+            if segment.operator in index:
+                order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
+        for key, parts in self.ledger.facts.items():
+            if key in index:
+                order.facts |= {(index[key], partition): facts for partition, facts in parts.items()}
+        self._target = dict(target)
+        return order
+
+    def _at_stops(self, by_stream: Mapping[str, Progress]) -> dict[int, list[Progress]]:
+        """The progress at the ports of each stop, worked out from that of the streams."""
+        promised: list[Progress] = []
+        at: dict[int, list[Progress]] = {}
+        for i, node in enumerate(self.program.nodes):
+            if isinstance(node, nodes.Source):
+                promised.append(by_stream[node.name])
+                continue
+            operator = self.program.operator(i)
+            operator.progress = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
+            at[i] = operator.progress
+            promised.append(operator.promises())
+        return at
+
+    def _take_in(self, order: Order, reports: list[Report]) -> None:
+        self.ledger.absorb(self.program, reports)
+        self.ledger.sequence = order.sequence
+        for name, progress in self._target.items():
+            self._streams()[name].advanced = progress
+
+    def _commit(self, outputs: list[dict[str, Any]], epoch: int) -> None:
+        """Write the manifest; then publish what it names, and clear what nothing names."""
+        self.ledger.epoch = epoch
+        if not outputs and self.ledger.sequence < 0:
+            self.ledger.sequence = 0
+        self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
+        deliver(self, outputs, self.ledger.sequence, again=False)
+        self.manifests.collect(())
+        for folder in (self.checkpoint / "staging").glob("*"):
+            if int(folder.name) < self.ledger.sequence:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _streams(self) -> dict[str, StreamLedger]:
+        for source in self._source_nodes():
+            self.ledger.streams.setdefault(source.name, StreamLedger())
+        return {source.name: self.ledger.streams[source.name] for source in self._source_nodes()}
+
+    def _source_nodes(self) -> list[nodes.Source]:
+        return [node for node in self.program.nodes if isinstance(node, nodes.Source)]
+
+    def _rows_in(self, report: Report) -> int:
+        entrances = {self.program.index[id(node)] for node in self._source_nodes()}
+        return sum(meter.get("rows_in", 0) for i, meter in report.meters.items() if i in entrances)
+
+
+class Elsewhere:
+    """Stands in, where tasks run, for a sink that only the driver can write to."""
+
+    def write(self, rows: Any, epoch: int) -> None:
+        """The driver writes it."""
+
+    def close(self) -> None:
+        """The driver closes it."""
+
+
+def _for_workers(query: HostQuery) -> dict[str, list[Any]]:
+    return {
+        output: [sink if isinstance(sink, FolderSink | DiscardSink) else Elsewhere() for sink in sinks]
+        for output, sinks in query.outputs().items()
+    }
