@@ -26,7 +26,7 @@ from support.harness import SCHEMA, cut, punctuated, run, some_rows, stray
 from support.oracle import Row
 
 INTEGER = Domain(kind=Kind.INTEGER)
-bounds = st.integers(0, 6)
+bounds = st.integers(0, 4)
 keys = st.sampled_from(["a", "b"])
 shared = st.one_of(
     bounds.map(lambda v: Punctuation.linear("ts", v)),
@@ -40,7 +40,7 @@ punctuations = st.one_of(
     st.just(Punctuation.end_of_stream()),
 )
 some = st.lists(punctuations, max_size=6)
-ROWS = [{"ts": ts, "k": k, "other": o} for ts, k, o in product((None, *range(-1, 8)), (None, "a", "b", "c"), (0, 3, 7))]
+ROWS = [{"ts": ts, "k": k, "other": o} for ts, k, o in product((None, *range(-1, 6)), (None, "a", "b", "c"), (1, 4))]
 
 
 def learned(given: list[Punctuation]) -> Progress:

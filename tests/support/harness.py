@@ -148,6 +148,9 @@ class Stepper:
         first = self.schema.names[0]
         table = pa.Table.from_pylist([{first: r} if isinstance(r, int) else dict(r) for r in rows], schema=self.schema)
         promises = [{first: one} if isinstance(one, int) else one for one in given]
+        return self._step(table, promises, end=end)
+
+    def _step(self, table: pa.Table, promises: list[Any], *, end: bool) -> list[Row]:
         out = step(self.graph, {"s": Batch(table, (), promises)}, end=end)
         return [row for left in out.rows.get(id(self.query.node), []) for row in left.to_pylist()]
 
@@ -155,3 +158,13 @@ class Stepper:
     def operator(self) -> Any:
         """The operator that computes the query."""
         return self.graph.at(self.query.node).operator
+
+    @property
+    def late(self) -> int:
+        """How many rows were late."""
+        return sum(ingest.meter.late for _, ingest in self.graph.ingests())
+
+    def play(self, epochs: Iterable[ms.Epoch]) -> list[Row]:
+        """All epochs and the end of the stream; everything that left."""
+        left = [row for epoch in epochs for row in self._step(epoch.rows, list(epoch.punctuations), end=False)]
+        return left + self.step(end=True)

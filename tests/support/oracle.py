@@ -68,10 +68,11 @@ def answers(
     return sorted(out, key=repr)
 
 
-def result(table: Any, groups: tuple[str, ...], names: Iterable[str]) -> list[Answer]:
-    """A query's table in the same form."""
+def result(found: Any, groups: tuple[str, ...], names: Iterable[str]) -> list[Answer]:
+    """A query's results, as a table or as rows, in the same form."""
     columns = ["window_id", *groups, *names]
-    return sorted((tuple(row[name] for name in columns) for row in table.to_pylist()), key=repr)
+    rows = found if isinstance(found, list) else found.to_pylist()
+    return sorted((tuple(row[name] for name in columns) for row in rows), key=repr)
 
 
 def values_of(rows: list[Row], name: str) -> list[Any]:

@@ -114,10 +114,10 @@ def test_a_group_that_is_done_early_leaves_early_and_the_others_are_unaffected(s
     early = query.step((), ms.punctuation("ts", before=10, k="a"))
     others = query.step(rows_at(8, keys="b"), end=True)
 
-    assert [(0, "a", 1), (1, "a", 2)] == oracle.result(_table(early), ("k",), ["n"])
+    assert [(0, "a", 1), (1, "a", 2)] == oracle.result(early, ("k",), ["n"])
     assert {} == difference(
         [(2, "a", 2), (3, "a", 1), (0, "b", 1), (1, "b", 3), (2, "b", 3), (3, "b", 1)],
-        oracle.result(_table(others), ("k",), ["n"]),
+        oracle.result(others, ("k",), ["n"]),
     )
 
 
@@ -127,7 +127,7 @@ def test_a_group_that_is_over_leaves_whole_and_keeps_no_state(strategy: str) -> 
     query.step(rows_at(1, 7, 12, keys="ab"))
     left = query.step((), ms.punctuation(k="a"))
 
-    assert [(0, "a", 1), (1, "a", 2), (2, "a", 2), (3, "a", 1)] == oracle.result(_table(left), ("k",), ["n"])
+    assert [(0, "a", 1), (1, "a", 2), (2, "a", 2), (3, "a", 1)] == oracle.result(left, ("k",), ["n"])
     held = [table for segment in query.operator.store.segments for table in segment.tables.values()]
     assert {"b"} == {key for table in held if "k" in table.schema.names for key in table["k"].to_pylist()}
 
@@ -139,12 +139,8 @@ def test_a_landmark_group_that_is_over_still_has_a_row_in_every_later_window() -
 
     assert {} == difference(
         [*((w, "a", 1) for w in range(4)), (0, "b", 1), (1, "b", 1), (2, "b", 1), (3, "b", 2)],
-        oracle.result(_table(left), ("k",), ["n"]),
+        oracle.result(left, ("k",), ["n"]),
     )
-
-
-def _table(rows: list[Row]) -> Any:
-    return pa.Table.from_pylist(rows)
 
 
 # --- panes against windows (13, 14, 15) -------------------------------------------------------------
@@ -221,7 +217,7 @@ def updates(strategy: str, rows: int, length: int, step: int, groups: int) -> fl
     )
     pane = 8 * gcd(length, step)
     work: list[int] = []
-    for slide in range(2 * length // step + 4):
+    for slide in range(length // step + 4):
         panes = range(slide * 8 * step // pane, (slide + 1) * 8 * step // pane)
         # Each pane has `rows` rows, dealt to the groups in turn.
         dealt = [(at * pane + i % pane, "abcd"[i % groups]) for at in panes for i in range(rows)]
@@ -303,3 +299,16 @@ def test_adaptwid_keeps_dense_groups_as_partials_and_thin_groups_as_rows() -> No
 
     assert ({"t"}, {"d"}) == (rows, partials)
     assert all(KEY in held["rows"].schema.names for held in tables if "rows" in held)
+
+
+@pytest.mark.parametrize("groups", [(), ("k",)])
+def test_adaptwid_turns_once_each_time_a_group_gets_dense_or_thin(groups: tuple[str, ...]) -> None:
+    query = counting("adaptive", 40, 2, *groups)
+    tick = 0
+    for dense in (True, False, True, False):
+        for _ in range(40):
+            query.step(rows_at(*([tick] * 6)) if dense else rows_at(*([tick] if tick % 20 == 0 else [])), tick)
+            tick += 1
+
+    # The second turn to eager comes while partials of the first are still waiting for their windows to close.
+    assert {"eager": 2, "lazy": 2} == query.operator.switches

@@ -17,8 +17,8 @@ from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.runtime.local import LocalHost
-from millstream.runtime.query import HostQuery
 from millstream.runtime.punctuate import UserPunctuation
+from millstream.runtime.query import HostQuery
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger

@@ -46,6 +46,7 @@ def make_windows(
     if per not in (None, "tuple", "rank"):
         raise WindowError(f"per={per!r} is not known", hint='Use per="tuple" or per="rank".')
     if by == "rows":
+        _check_rows(start=start, per=per, gap=gap, extent=extent, wids=wids)
         return _rows(schema, attribute, range, slide, partition_by)
     if attribute is None:
         raise WindowError("a window needs an attribute", hint='Name it first: window("ts", range="1 minute").')
@@ -69,7 +70,18 @@ def make_windows(
         every = _whole(1 if slide is None else slide, "slide")
         return Made(attribute, (SlideByTuple(size=domain.span(range), every=every, by=order),))
     ranges = list(range) if isinstance(range, list | tuple) else [range]
+    if not ranges:
+        raise WindowError("a list of ranges is empty", hint='Give at least one: range=["1 hour", "1 day"].')
     return Made(attribute, tuple(_sliding(domain, one, slide, begin) for one in ranges))
+
+
+def _check_rows(**given: Any) -> None:
+    """Refuse words that mean nothing where rows are counted."""
+    others = [name for name, value in given.items() if value is not None]
+    if others:
+        raise WindowError(
+            f'a window by="rows" has no {", ".join(others)}', hint=f'Leave out {", ".join(others)}, or by="rows".'
+        )
 
 
 def _check_kinds(**given: Any) -> None:

@@ -126,7 +126,7 @@ class Domain:
                     return self._scaled(value, what)
         except (ValueError, TypeError, AttributeError) as error:
             raise PatternError(
-                f"{what} {value!r} is not a {self.kind.value}",
+                f"{what} {value!r} is not {'an' if self.kind is Kind.INTEGER else 'a'} {self.kind.value}",
                 hint=f"Give a value of the attribute's own type ({self.describe()}).",
             ) from error
 

@@ -7,6 +7,8 @@
     ├── PunctuationError   a punctuation that contradicts an earlier one
     ├── AggregateError     an aggregate that cannot take its arguments, or a result that does not fit
     ├── ExpressionError    SQL text that does not parse or names an unknown column
+    ├── SqlError           a statement with problems, each with its place in the text
+    │   └── NotYetError    a right statement that needs an operator which is not there yet; a PlanError too
     ├── PlanError          a query that does not hold together (no such strategy, duplicate name)
     ├── SourceError        input that cannot be read
     ├── SinkError          output that cannot be written
@@ -20,6 +22,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millstream.core.problem import Problem
 
 
 class MillstreamError(Exception):
@@ -63,6 +69,34 @@ class ExpressionError(MillstreamError):
 
 class PlanError(MillstreamError):
     """A query that does not hold together."""
+
+
+class SqlError(MillstreamError):
+    """A statement with problems: all that were found, each with its place in the text.
+
+    >>> from millstream.core.problem import Problem
+    >>> print(SqlError([Problem("there is no column prize", "SELECT prize", 7, 12, "Did you mean price?")]))
+    line 1, column 8: there is no column prize
+      1 | SELECT prize
+        |        ^^^^^
+    Hint: Did you mean price?
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        """What is wrong, in the order of the text."""
+        self.problems = tuple(sorted(problems, key=lambda one: (one.start, one.end)))
+        blocks = [str(one) for one in self.problems]
+        head = [] if len(blocks) == 1 else [f"{len(blocks)} problems"]
+        super().__init__("\n\n".join([*head, *blocks]))
+        self.hint = self.problems[0].hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """From its problems again, not from its text."""
+        return type(self), (self.problems,)
+
+
+class NotYetError(SqlError, PlanError):
+    """A statement that is right, but needs an operator that is not there yet."""
 
 
 class SourceError(MillstreamError):

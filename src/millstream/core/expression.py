@@ -19,6 +19,8 @@ class Expression:
     columns: tuple[str, ...]
     plain: str | None = None
     """The column's name, if the expression is nothing but a column."""
+    simple: bool = False
+    """Made of columns, constants, comparisons, logic, and + - * only: every engine agrees on what it means."""
 
     def __str__(self) -> str:
         """As the user wrote it."""
@@ -27,4 +29,4 @@ class Expression:
     @classmethod
     def column(cls, name: str) -> Expression:
         """Just a column."""
-        return cls(name, f"`{name}`", f'"{name}"', (name,), name)
+        return cls(name, f"`{name}`", f'"{name}"', (name,), name, simple=True)

@@ -150,7 +150,8 @@ class BoundedRows(_OneAttribute):
         bound = max([bound, *out])
         if not self.rows:
             bound = max(bound, seen.high)
-        return {"bound": bound, "held": held}, self._bound(bound)
+        high = max(state.get("high", BOTTOM), seen.high)
+        return {"high": high, "bound": bound, "held": held}, self._bound(bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,7 @@ class Supplied:
 
     def step(self, state: State, seen: Seen, now: int | None) -> tuple[State, list[Punctuation]]:
         """Just what was supplied."""
-        return state, list(seen.supplied)
+        return {"high": max(state.get("high", BOTTOM), seen.high)}, list(seen.supplied)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,9 +100,7 @@ def cells(key: np.ndarray, groups: np.ndarray, n_groups: int) -> Cells:
     return Cells(inner.inverse, keys[inner.key], inner.group, inner.rows)
 
 
-def codes(
-    groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def codes(groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two lists of (group, key) pairs as numbers that compare as the pairs do, alike in both lists.
 
     >>> far = np.array([0, 2**62])

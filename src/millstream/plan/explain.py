@@ -102,7 +102,8 @@ def show_window(window: Window, attribute: str, domain: Domain) -> str:
             per = f" per {', '.join(window.partition_by)}" if window.partition_by else ""
             return f"range {window.size} rows slide {window.slide} rows{per}"
         case Landmark():
-            return f"range all slide {span(window.slide)} on {attribute}"
+            start = "" if window.start is None else f" from {domain.show(window.start)}"
+            return f"range all slide {span(window.slide)} on {attribute}{start}"
         case SlideByTuple():
             which = "row" if window.every == 1 else f"{window.every} rows by {window.by}"
             return f"range {span(window.size)} on {attribute}, one a {which}"

@@ -77,6 +77,12 @@ def _place(items: dict[str, Expression], name: str, parsed: Expression) -> str:
 def _check_names(groups: tuple[str, ...], calls: Mapping[str, AggregateCall]) -> None:
     if not calls:
         raise PlanError("agg has no aggregates", hint="Name at least one: agg(n=ms.count()).")
+    for name in groups:
+        if name in WINDOW_COLUMNS:
+            raise PlanError(
+                f"the group {name!r} has the name of a result column",
+                hint=f'Rename it first: select("{name} AS inner_{name}", …).',
+            )
     for name in calls:
         if name in groups or name in WINDOW_COLUMNS:
             raise PlanError(

@@ -83,9 +83,8 @@ class Ledger:
     ) -> None:
         """What an epoch's rows showed of a stream, and what that promises."""
         mine = self.streams.setdefault(source.name, StreamLedger())
-        shown = sorted(
-            (one for report in reports for one in report.seen if one["stream"] == source.name), key=lambda one: one["at"]
-        )
+        shown = [one for report in reports for one in report.seen if one["stream"] == source.name]
+        shown.sort(key=lambda one: one["at"])
         marked = [UserPunctuation(pattern_from(one["marked"])) for one in shown if "marked" in one]
         given = (*(bind_one(one, source) for one in marked), *supplied)
         known = mine.known.copy()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
-from millstream.plan import nodes
 from millstream.ops.operator import Meter
+from millstream.plan import nodes
 from millstream.runtime.graph import Vertex
 
 _LOST = ("late", "rejected", "filtered", "outside", "guarded")

@@ -88,7 +88,7 @@ class Program:
     @cached_property
     def keys(self) -> list[str]:
         """A name for each node that is the same for the same plan in every run."""
-        return [hashlib.sha1(plan_text(node).encode()).hexdigest()[:12] for node in self.nodes]  # noqa: S324
+        return [hashlib.sha1(plan_text(node).encode()).hexdigest()[:12] for node in self.nodes]
 
     def operator(self, i: int) -> Operator:
         """A fresh operator for a node."""

@@ -33,7 +33,7 @@ def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
         together = merge_facts(list(ledger.facts.get(key, {}).values()))
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
-            facts[key] = {partition: together for partition in range(program.partitions if columns else 1)}
+            facts[key] = dict.fromkeys(range(program.partitions if columns else 1), together)
     ledger.segments, ledger.facts = segments, facts
 
 

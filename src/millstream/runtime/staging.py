@@ -40,9 +40,7 @@ class Stage:
             query = program.targets[target].name
             name = f"{target}-{output}-{self.level}-{self.partition:05d}.arrow"
             written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
-            out.append(
-                {"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path}
-            )
+            out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path})
         return out
 
 
@@ -63,5 +61,3 @@ def gather(staged: Sequence[dict[str, Any]]) -> dict[tuple[str, str, tuple[int, 
             key = (one["query"], one["output"], tuple(one["numbers"]))
             tables.setdefault(key, []).append(read_table(Path(one["path"])))
     return {key: pa.concat_tables(found) for key, found in tables.items()}
-
-

@@ -98,7 +98,7 @@ class _Flow:
         self._stage_results()
         for i, operator in self.passing.items():
             self.note(i, operator)
-        self._stage_rejected()
+        self._stage_apart()
         yield Parcel(0, -1, 0, "report", self.report.pack())
 
     def note(self, i: int, operator: Operator) -> None:
@@ -134,20 +134,13 @@ class _Flow:
                 self.report.rows[target.name] = rows.num_rows
                 self.report.staged += self.stage.write(self.program, number, "results", rows)
 
-    def _stage_rejected(self) -> None:
+    def _stage_apart(self) -> None:
+        """Late and rejected rows go to every query that reads the stream they came in."""
         for number, target in enumerate(self.program.targets):
-            rows = rejected_table(target.node, self.outcome, self.order.sequence)
-            if rows is not None and rows.num_rows:
-                self.report.staged += self.stage.write(self.program, number, "rejected", rows)
-
-    def stage_late(self, source: nodes.Source, ingest: Ingest) -> None:
-        """Late rows of a stream go to every query that reads it."""
-        if not ingest.late:
-            return
-        rows = late_table(ingest.late, source, self.order.sequence)
-        for number, target in enumerate(self.program.targets):
-            if any(one is source for one in nodes.sources(target.node)):
-                self.report.staged += self.stage.write(self.program, number, "late", rows)
+            for output, table in (("late", late_table), ("rejected", rejected_table)):
+                rows = table(target.node, self.outcome, self.order.sequence)
+                if rows is not None and rows.num_rows:
+                    self.report.staged += self.stage.write(self.program, number, output, rows)
 
 
 def enter(
@@ -182,14 +175,12 @@ def enter(
             flow.leave(i, table)
         for one in marked:
             flow.report.seen.append({"stream": node.name, "at": partition, "marked": pattern_plain(one.pattern)})
-        flow.stage_late(node, ingest)
+        flow.outcome.late[id(node)] = ingest.late
         flow.note(i, ingest)
     yield from flow.parcels()
 
 
-def meet_at(
-    program: Program, order: Order, level: int, partition: int, parcels: Sequence[Parcel]
-) -> Iterator[Parcel]:
+def meet_at(program: Program, order: Order, level: int, partition: int, parcels: Sequence[Parcel]) -> Iterator[Parcel]:
     """Where rows meet: each stop of a level opens its state, takes what came, learns progress, and saves its state."""
     flow = _Flow(program, order, level, partition)
     here: dict[int, list[Parcel]] = {}

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -36,7 +38,9 @@ from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.tasks import Order
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.deliver import deliver
+from millstream.spark.failure import readable
 from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
+from millstream.spark.reduce import NativeReduce, flagged, native_reduce, reduced, reducing
 from millstream.spark.report import progress_report
 from millstream.state.manifest import Manifests
 
@@ -64,6 +68,8 @@ class SparkHost:
         self._readers: dict[str, Iterator[Batch]] = {}
         self._batches_taken = False
         self._opened: tuple[str, ...] = ()
+        self.spark_progress: list[dict[str, int]] = []
+        """What Spark itself measured of each epoch of the last streaming run, in milliseconds by phase."""
 
     @property
     def epoch(self) -> int:
@@ -92,11 +98,17 @@ class SparkHost:
             return Choice(strategy="paned", reason="rows are reduced to panes where they are, and only panes move")
         return None
 
-    def run(
-        self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo
-    ) -> None:
+    def run(self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         self._open()
+        try:
+            self._take_epochs(trigger, stopping, report)
+            if not stopping():
+                self._flush(report, end=end_of_stream)
+        except (PySparkException, Py4JError, RuntimeError) as error:
+            raise readable(error, self.epoch) from error
+
+    def _take_epochs(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
         frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
         streaming = {name: frame for name, frame in frames.items() if frame.isStreaming}
         self._readers = {}
@@ -104,8 +116,6 @@ class SparkHost:
             self._run_streaming(streaming, trigger, stopping, report)
         else:
             self._run_batches(trigger, stopping, report)
-        if not stopping():
-            self._flush(report, end=end_of_stream)
 
     # --- opening -------------------------------------------------------------------------------
 
@@ -163,6 +173,7 @@ class SparkHost:
             if stopping():
                 query.stop()
                 break
+        self.spark_progress = [dict(one.durationMs) for one in query.recentProgress]
         if failure:
             raise failure[0]
         if query.exception() is not None:
@@ -218,14 +229,11 @@ class SparkHost:
         """Take an epoch's rows; operators learn what was known before them."""
         began = time.monotonic()
         order = self._order({name: one.known for name, one in self._streams().items()})
-        entered: list[DataFrame] = []
-        if frame is not None:
-            schemas = {name: arrow_schema(self.sources[name]) for name in names}
-            entered.append(frame.mapInArrow(entering(self.program, order, schemas), PARCEL))
-        held = blobs(self.spark, local, self.partitions)
-        if held is not None:
-            entered.append(held.mapInArrow(entering_blobs(self.program, order), PARCEL))
-        reports = self._job(order, entered, f"epoch {epoch}")
+        native = native_reduce(self.program) if frame is not None and not local else None
+        if frame is not None and native is not None:
+            reports = self._native_job(frame, names[0], order, native, f"epoch {epoch}")
+        else:
+            reports = self._general_job(frame, names, order, local, f"epoch {epoch}")
         ran = time.monotonic()
         for source in self._source_nodes():
             batch = local.get(source.name)
@@ -257,16 +265,46 @@ class SparkHost:
         self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
 
+    def _native_job(self, frame: DataFrame, name: str, order: Order, native: NativeReduce, what: str) -> list[Report]:
+        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
+        partials = reduced(frame, self.program, native, order)
+        reports = self._collect(partials.mapInArrow(reducing(self.program, order, native), PARCEL), what)
+        meters = [report.meters.get(native.source, {}) for report in reports]
+        if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
+            source = self.program.nodes[native.source]
+            assert isinstance(source, nodes.Source)
+            bad = flagged(frame, source, order).filter("__apart <> 0").drop("__apart")
+            schemas = {name: arrow_schema(self.sources[name])}
+            entered = bad.mapInArrow(entering(self.program, order, schemas), PARCEL)
+            apart = self._collect(entered, f"{what}, rows set apart")
+            reports += [Report(staged=report.staged) for report in apart]
+        return reports
+
+    def _general_job(
+        self, frame: DataFrame | None, names: list[str], order: Order, local: dict[str, Batch], what: str
+    ) -> list[Report]:
+        """Kernels take the rows in."""
+        entered: list[DataFrame] = []
+        if frame is not None:
+            schemas = {name: arrow_schema(self.sources[name]) for name in names}
+            entered.append(frame.mapInArrow(entering(self.program, order, schemas), PARCEL))
+        held = blobs(self.spark, local, self.partitions)
+        if held is not None:
+            entered.append(held.mapInArrow(entering_blobs(self.program, order), PARCEL))
+        return self._job(order, entered, what)
+
     def _job(self, order: Order, entered: list[DataFrame], what: str) -> list[Report]:
         """One Spark job: rows enter, and meet at each level of stops."""
-        described = f"millstream {', '.join(self.queries)}: {what}"
-        self.spark.sparkContext.setJobDescription(described)
         frame = entered[0] if entered else nothing(self.spark)
         for more in entered[1:]:
             frame = frame.unionAll(more)
         for level in range(1, self.program.depth + 1):
             frame = frame.repartitionById(self.partitions, F.col("partition"))
             frame = frame.mapInArrow(meeting(self.program, order, level), PARCEL)
+        return self._collect(frame, what)
+
+    def _collect(self, frame: DataFrame, what: str) -> list[Report]:
+        self.spark.sparkContext.setJobDescription(f"millstream {', '.join(self.queries)}: {what}")
         return [Report.unpack(bytes(row["blob"])) for row in frame.select("blob").collect()]
 
     def _order(self, target: Mapping[str, Progress]) -> Order:

@@ -30,9 +30,11 @@ def local_session(partitions: int | None = None) -> SparkSession:
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", ARROW_ROWS)
         .config("spark.sql.shuffle.partitions", partitions or cores)
         .config("spark.driver.memory", "2g")
+        # An epoch's job is short and its partitions are fixed: planning it anew between stages only costs time.
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.streaming.stopTimeout", "60s")
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext.setLogLevel("FATAL")  # failures are raised, once and readably
     return session

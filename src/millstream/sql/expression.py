@@ -11,6 +11,11 @@ from sqlglot.errors import SqlglotError
 from millstream.core.errors import ExpressionError, nearest
 from millstream.core.expression import Expression
 
+_SIMPLE = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Neg,
+    exp.And, exp.Or, exp.Not, exp.Is, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In,
+    exp.Add, exp.Sub, exp.Mul,
+)  # fmt: skip
 _FORBIDDEN = (exp.Query, exp.AggFunc, exp.Window)
 
 
@@ -43,6 +48,7 @@ def expression(text: str, columns: Sequence[str]) -> Expression:
         tree.sql(dialect="spark", identify=True),
         tree.sql(dialect="duckdb", identify=True),
         tuple(dict.fromkeys(used)),
+        simple=all(isinstance(part, _SIMPLE) for part in tree.walk()),
     )
 
 

@@ -73,7 +73,9 @@ class Manifests:
         """One manifest, checked."""
         path = self._path(sequence)
         earlier = [number for number in self.sequences() if number < sequence]
-        back = f"Fall back to manifest {earlier[-1]} ({self._path(earlier[-1])})." if earlier else "There is none before."
+        back = (
+            f"Fall back to manifest {earlier[-1]} ({self._path(earlier[-1])})." if earlier else "There is none before."
+        )
         try:
             outer = json.loads(path.read_text(encoding="utf-8"))
             body, digest, version = outer["body"], outer["sha256"], outer["format"]

@@ -91,7 +91,7 @@ class Adaptive(Wid):
             eager = self.partials.merge([b for b in bundles if b.fixed.num_rows]).bundle
         has_partials = np.zeros(groups.num_rows, dtype=np.bool_)
         has_partials[cell_group] = True
-        thinned = groups.filter(pa.array(has_partials & ~is_eager)) if self.spec.groups else groups.slice(0, 0)
+        thinned = groups.filter(pa.array(has_partials & ~is_eager))
         self._save(lazy.filter(pa.array(~moving)).combine_chunks(), eager, thinned)
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:

@@ -20,7 +20,7 @@ class Buffered(Paned):
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         panes = (ticks - self.base) // self.pane
-        inside = self._inside(panes)
+        inside = self.inside(panes)
         self.meter.outside += int(len(inside) - inside.sum())
         kept = rows.select(self.spec.columns).append_column(KEY, pa.array(panes)).filter(pa.array(inside))
         self._hold([kept])

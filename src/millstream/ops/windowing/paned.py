@@ -39,7 +39,7 @@ class Paned(WindowOperator):
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         panes = (ticks - self.base) // self.pane
-        inside = self._inside(panes)
+        inside = self.inside(panes)
         if not inside.all():
             self.meter.outside += int(len(inside) - inside.sum())
             rows, panes = rows.filter(pa.array(inside)), panes[inside]
@@ -47,7 +47,7 @@ class Paned(WindowOperator):
             self.absorb(self.partials.lift(rows, panes))
         return []
 
-    def _inside(self, panes: np.ndarray) -> np.ndarray:
+    def inside(self, panes: np.ndarray) -> np.ndarray:
         """Which panes belong to some window."""
         if self.first is None and any(shape.length >= shape.step for shape in self.shapes):
             return np.ones(len(panes), dtype=np.bool_)  # no gaps and no beginning

@@ -1,0 +1,204 @@
+"""Sliding windows on Spark: Millstream against native `window()`, side by side in one session.
+
+    python bench/spark_sliding.py [--cells 500k-100-60,...] [--epochs 6] [--rounds 3]
+
+Parquet bids to a no-op sink, the same trigger sizes for both, the first epochs of each run left out. Prints native ÷
+Millstream in wall time and in CPU of the process tree; the answers are compared before any time is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+from harness import load, save, show
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import millstream as ms
+from millstream.spark.session import local_session
+from millstream.workload import auction, disorder
+
+CELLS = {
+    "500k-100-60": (500_000, 100, 60),
+    "2M-100-60": (2_000_000, 100, 60),
+    "500k-10k-60": (500_000, 10_000, 60),
+    "500k-100-5": (500_000, 100, 5),
+    "500k-100-1": (500_000, 100, 1),
+    "10-100-60": (10, 100, 60),
+}
+TARGETS = {"500k-100-60": 5, "2M-100-60": 10, "500k-10k-60": 10, "500k-100-5": 2, "500k-100-1": 1, "10-100-60": 1}
+WARM = 2
+VERBOSE = "MILLSTREAM_VERBOSE" in os.environ
+SPAN = 100  # seconds of event time in an epoch
+
+
+@dataclass
+class Taken:
+    """One run: milliseconds and CPU seconds of each warm epoch, and the state at the end."""
+
+    wall: list[float]
+    cpu: float
+    state_bytes: int
+
+
+def cpu_seconds() -> float:
+    """CPU used so far by this process and all its children, living and reaped."""
+    me = psutil.Process()
+    total = 0.0
+    for process in (me, *me.children(recursive=True)):
+        try:
+            used = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += used.user + used.system + used.children_user + used.children_system
+    return total
+
+
+def make_input(folder: Path, rows: int, keys: int, epochs: int) -> None:
+    """One file an epoch, rows disordered by less than a second."""
+    bids = auction.bids(rows * epochs, keys=keys, seed=1, rate=max(rows / SPAN, 0.1), hot=0.0)
+    bids = disorder.bounded(bids, "ts", timedelta(seconds=1), seed=2)
+    for i in range(epochs):
+        # One second apart in their times of change: Spark takes files in that order.
+        path = folder / f"{i:04d}.parquet"
+        pq.write_table(bids.slice(i * rows, rows), path)
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
+
+
+def read(spark: SparkSession, folder: Path) -> DataFrame:
+    """The folder as a stream, one file a trigger."""
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def native(spark: SparkSession, folder: Path, ratio: int, out: str) -> Taken:
+    """Structured Streaming's own sliding window, append mode, with its default state store."""
+    frame = (
+        read(spark, folder)
+        .withWatermark("ts", "1 second")
+        .groupBy(F.window("ts", f"{ratio} seconds", "1 second"), "auction")
+        .agg(F.max("price").alias("top"), F.count("*").alias("n"))
+    )
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writer = frame.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        before = cpu_seconds()
+        query = writer.format(out).queryName("native").outputMode("append").start()
+        query.awaitTermination()
+        used = cpu_seconds() - before
+        progress = query.recentProgress
+        state = max((int(p.stateOperators[0].memoryUsedBytes) for p in progress if p.stateOperators), default=0)
+        return Taken([p.durationMs["triggerExecution"] for p in progress if p.numInputRows], used, state)
+
+
+def millstream(spark: SparkSession, folder: Path, ratio: int, *, keep: bool = False) -> tuple[Taken, Any]:
+    """The same query on Millstream."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        engine = ms.Engine(spark, checkpoint=checkpoint, partitions=2)
+        bids = engine.stream("bids", read(spark, folder), progress=ms.bounded_disorder("ts", "1 second"))
+        query = (
+            bids.window("ts", range=f"{ratio} seconds", slide="1 second")
+            .group_by("auction")
+            .agg(top=ms.max("price"), n=ms.count())
+            .named("top")
+        )
+        query = query.to_memory() if keep else query.to_nothing()
+        before = cpu_seconds()
+        run = engine.start(ms.available_now())
+        run.await_termination()
+        used = cpu_seconds() - before
+        wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
+        if VERBOSE:
+            print([{k: v for k, v in one.items()} for one in engine.host.spark_progress][-2:])
+            print([one["durationMs"] for one in run.recent_progress][-3:])
+        state = run.progress["queries"]["top"]["operators"][-1]["peak_bytes"]
+        return Taken(wall, used, state), (query.table() if keep else None)
+
+
+def check(spark: SparkSession, folder: Path, ratio: int) -> None:
+    """Both sides give the same closed windows (native closes a little later: compare what both have closed)."""
+    native(spark, folder, ratio, "memory")
+    theirs = spark.table("native").select(F.unix_micros("window.end").alias("end"), "auction", "top", "n").toArrow()
+    _, ours = millstream(spark, folder, ratio, keep=True)
+    mine = ours.select(["window_end", "auction", "top", "n"])
+    left = {tuple(r.values()) for r in theirs.to_pylist()}
+    right = {(int(r["window_end"].timestamp() * 1_000_000), r["auction"], r["top"], r["n"]) for r in mine.to_pylist()}
+    newest = max((row[0] for row in left), default=0)
+    assert left == {row for row in right if row[0] <= newest}, "native and Millstream differ"
+    spark.sql("DROP VIEW IF EXISTS native")
+
+
+def cell(spark: SparkSession, name: str, epochs: int, rounds: int) -> dict[str, Any]:
+    """One row of the table."""
+    rows, keys, ratio = CELLS[name]
+    folder = Path(tempfile.mkdtemp(prefix="bids-"))
+    try:
+        make_input(folder, rows, keys, epochs)
+        if rows * epochs <= 3_000_000 and keys <= 1000:
+            check(spark, folder, ratio)
+        walls: dict[str, list[float]] = {"native": [], "millstream": []}
+        cpus: dict[str, list[float]] = {"native": [], "millstream": []}
+        state: dict[str, int] = {}
+        for _ in range(rounds):
+            for side in ("native", "millstream"):
+                if side == "native":
+                    taken = native(spark, folder, ratio, "noop")
+                else:
+                    taken, _none = millstream(spark, folder, ratio)
+                walls[side].append(statistics.median(taken.wall[WARM:]))
+                cpus[side].append(taken.cpu / (rows * epochs))
+                state[side] = taken.state_bytes
+        wall = {side: statistics.median(values) for side, values in walls.items()}
+        cpu = {side: statistics.median(values) for side, values in cpus.items()}
+        return {
+            "wall_ms_per_epoch": wall,
+            "cpu_seconds_per_row": cpu,
+            "state_bytes": state,
+            "wall_ratio": wall["native"] / wall["millstream"],
+            "cpu_ratio": cpu["native"] / cpu["millstream"],
+            "load": load(),
+        }
+    finally:
+        shutil.rmtree(folder)
+
+
+def main() -> None:
+    """All cells."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", default=",".join(CELLS))
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    spark = local_session(2)
+    results = {}
+    for name in options.cells.split(","):
+        results[name] = cell(spark, name, options.epochs, options.rounds)
+        shown = [
+            (
+                n,
+                r["wall_ratio"],
+                r["cpu_ratio"],
+                TARGETS[n],
+                r["state_bytes"]["native"] / max(1, r["state_bytes"]["millstream"]),
+            )
+            for n, r in results.items()
+        ]
+        show(
+            f"native ÷ Millstream, warm epochs ({load()})",
+            ("rows an epoch-keys-ratio", "wall", "CPU a row", "wanted (wall)", "state bytes"),
+            shown,
+        )
+    save("spark_sliding", {"epochs": options.epochs, "rounds": options.rounds, "cells": results})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Reduction in Spark: partials by (group, pane) with native functions, so that rows never leave the JVM.
+
+It fits one query whose rows go straight from a stream to a window aggregate with native partials. Late, rejected
+and filtered rows are grouped apart and only counted; the few that are late or rejected are fetched by a second job.
+Everything else goes the general way, where kernels reduce the rows (see `runtime/tasks.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from millstream.core.domain import BOTTOM
+from millstream.core.generator import BoundedDisorder, Ordered, Step
+from millstream.core.window import Sliding
+from millstream.kernels.partials import KEY, ROWS
+from millstream.kernels.partition import NULL, SEPARATOR
+from millstream.ops.windowing.paned import Paned
+from millstream.plan import nodes
+from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
+from millstream.runtime.program import Program
+from millstream.runtime.tasks import Order, meet_at
+
+GOOD, REJECTED, LATE, FILTERED = 0, 1, 2, 3
+_APART, _HIGH, _PARTITION = "__apart", "__high", "__partition"
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_NATIVE: dict[str, Callable[[str], list[str]]] = {
+    "count": lambda x: [f"count({x})"],
+    "sum": lambda x: [f"count({x})", f"sum({x} & 4294967295L)", f"sum(shiftright({x}, 32))"],
+    "avg": lambda x: [f"count({x})", f"sum({x} & 4294967295L)", f"sum(shiftright({x}, 32))"],
+    "min": lambda x: [f"min({x})"],
+    "max": lambda x: [f"max({x})"],
+}
+
+
+@dataclass(frozen=True)
+class NativeReduce:
+    """A stream, the conditions and columns on the way, and the aggregate at the end, by their numbers."""
+
+    source: int
+    path: tuple[int, ...]
+    stop: int
+
+
+def native_reduce(program: Program) -> NativeReduce | None:
+    """How Spark itself can reduce this program's rows, if it can."""
+    stops = list(program.stops())
+    if len(program.targets) != 1 or len(stops) != 1:
+        return None
+    stop, node = stops[0]
+    if program.targets[0].node is not node or not isinstance(node, nodes.Aggregate) or not _plain(node):
+        return None
+    path: list[int] = []
+    below = node.input
+    while not isinstance(below, nodes.Source):
+        if (isinstance(below, nodes.Select) and below.condition.simple) or (
+            isinstance(below, nodes.Project) and all(e.simple for _, e in below.columns)
+        ):
+            pass
+        else:
+            return None
+        path.insert(0, program.index[id(below)])
+        below = below.input
+    if not isinstance(below.progress, Ordered | BoundedDisorder | Step):
+        return None
+    if not _ordered(below.schema.field(below.progress.attribute).type):
+        return None
+    return NativeReduce(program.index[id(below)], tuple(path), stop)
+
+
+def _plain(node: nodes.Aggregate) -> bool:
+    schema = node.input.schema
+    if node.strategy not in ("auto", "paned") or not all(isinstance(w, Sliding) for w in node.windows):
+        return False
+    if not _ordered(schema.field(node.attribute).type):
+        return False
+    groups = [schema.field(name).type for name in node.groups]
+    if not all(kind in _INTEGERS or pa.types.is_string(kind) or pa.types.is_boolean(kind) for kind in groups):
+        return False
+    return all(
+        one.call.function in _NATIVE
+        and one.filter is None
+        and all(schema.field(a).type in _INTEGERS for a in one.arguments)
+        for one in node.aggregates
+    )
+
+
+def _ordered(kind: pa.DataType) -> bool:
+    return kind in _INTEGERS or kind == pa.timestamp("us", tz="UTC")
+
+
+def _ticks(name: str, kind: pa.DataType) -> str:
+    return f"unix_micros(`{name}`)" if pa.types.is_timestamp(kind) else f"cast(`{name}` as bigint)"
+
+
+def reduced(frame: DataFrame, program: Program, native: NativeReduce, order: Order) -> DataFrame:
+    """The frame's rows as partials, each in the partition of its group."""
+    node = program.nodes[native.stop]
+    source = program.nodes[native.source]
+    assert isinstance(node, nodes.Aggregate)
+    assert isinstance(source, nodes.Source)
+    good = flagged(frame, source, order).withColumn(_HIGH, F.expr(_ticks(*_progressing(source))))
+    for i in native.path:
+        good = _through(good, program.nodes[i])
+    operator = program.operator(native.stop)
+    assert isinstance(operator, Paned)
+    tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
+    offset = f"({tick} - {operator.base}L)"
+    pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
+    is_good = F.col(_APART) == GOOD
+    keys = [F.when(is_good, F.col(f"`{g}`")).alias(g) for g in node.groups]
+    keys += [F.when(is_good, F.expr(pane)).alias(KEY), F.col(_APART)]
+    sums = [F.expr("count(*)").alias(ROWS), F.max(_HIGH).alias(_HIGH)]
+    for i, one in enumerate(node.aggregates):
+        argument = f"`{one.arguments[0]}`" if one.arguments else "*"
+        if one.call.function in ("sum", "avg"):
+            argument = f"cast({argument} as bigint)"
+        for j, text in enumerate(_NATIVE[one.call.function](argument)):
+            sums.append(F.expr(text).alias(f"a{i}_{j}"))
+    grouped = good.groupBy(*keys).agg(*sums)
+    return grouped.repartitionById(program.partitions, _partition(node.groups, program.partitions))
+
+
+def flagged(frame: DataFrame, source: nodes.Source, order: Order) -> DataFrame:
+    """The frame with a column that says which rows are late or have no value to be judged by."""
+    name, kind = _progressing(source)
+    bound = max(order.judged[source.name].bound(name), BOTTOM)
+    tick = F.expr(_ticks(name, kind))
+    # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
+    # and one that is indexed by the row is not folded into a constant.
+    held = F.lit([bound, bound])
+    limit = F.element_at(held, F.when(tick.isNull(), 2).otherwise(1))
+    apart = F.when(tick.isNull(), REJECTED).when(tick < limit, LATE).otherwise(GOOD)
+    return frame.withColumn(_APART, apart)
+
+
+def reducing(program: Program, order: Order, native: NativeReduce) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """The function that takes partials in at the stop, in one partition."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        partition = context.partitionId() if context is not None else 0
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        parcels = list(_parcels(program, native, pa.concat_tables(tables), partition)) if tables else []
+        yield to_batch(list(meet_at(program, order, 1, partition, parcels)))
+
+    return run
+
+
+def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: int) -> Iterator[Parcel]:
+    """The partials as a segment for the stop, and the report that tasks at the entrance would have made."""
+    node, source = program.nodes[native.stop], program.nodes[native.source]
+    assert isinstance(node, nodes.Aggregate)
+    apart = rows[_APART].to_numpy()
+    counts = rows[ROWS].to_numpy()
+    number = {kind: int(counts[apart == kind].sum()) for kind in (GOOD, REJECTED, LATE, FILTERED)}
+    report = Report()
+    high = rows.filter(pa.array((apart == GOOD) | (apart == FILTERED)))[_HIGH].drop_null()
+    if len(high):
+        top = int(high.to_numpy().max())
+        report.seen.append(_seen(source.name, partition, number[GOOD] + number[FILTERED], top))
+    fixed = rows.filter(pa.array(apart == GOOD))
+    operator = program.operator(native.stop)
+    assert isinstance(operator, Paned)
+    inside = operator.inside(fixed[KEY].to_numpy())
+    outside = int(fixed[ROWS].to_numpy()[~inside].sum())
+    _meter(report, native.source, sum(number.values()), late=number[LATE], rejected=number[REJECTED])
+    passing = number[GOOD] + number[FILTERED]
+    for i in native.path:
+        filtered = number[FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
+        number[FILTERED] -= filtered
+        _meter(report, i, passing, filtered=filtered)
+        passing -= filtered
+    _meter(report, native.stop, passing, outside=outside)
+    yield Parcel(0, -1, 0, "report", report.pack())
+    if inside.any():
+        kept = fixed.filter(pa.array(inside))
+        names = [KEY, *node.groups, ROWS]
+        columns = {name: kept[name].cast(_type(node, name)) for name in names}
+        for i, one in enumerate(operator.spec.aggregates):
+            for j, kind in enumerate(one.kernel.partial_types):
+                column = kept[f"a{i}_{j}"].cast(kind)
+                columns[f"a{i}.{j}"] = column.fill_null(0) if one.kernel.partial_types != (kind,) else column
+        yield Parcel(partition, native.stop, 0, "segment", pack_tables({"fixed": pa.table(columns)}))
+
+
+def _seen(stream: str, partition: int, rows: int, high: int) -> dict[str, object]:
+    return {
+        "stream": stream,
+        "at": partition,
+        "rows": rows,
+        "high": high,
+        "high_before_tail": BOTTOM,
+        "tail": (),
+        "groups": {},
+        "supplied": (),
+    }
+
+
+def _meter(report: Report, i: int, rows_in: int, **apart: int) -> None:
+    out = rows_in - sum(apart.values())
+    report.meters[i] = {"rows_in": rows_in, "rows_out": out, **apart}
+
+
+def _type(node: nodes.Aggregate, name: str) -> pa.DataType:
+    return pa.int64() if name in (KEY, ROWS) else node.input.schema.field(name).type
+
+
+def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
+    name = source.progress.attribute
+    return name, source.schema.field(name).type
+
+
+def _through(frame: DataFrame, node: nodes.Node) -> DataFrame:
+    """The same rows past a condition, which only flags them, or with other columns."""
+    if isinstance(node, nodes.Select):
+        fails = (F.col(_APART) == GOOD) & ~F.coalesce(F.expr(node.condition.spark), F.lit(False))  # noqa: FBT003
+        return frame.withColumn(_APART, F.when(fails, FILTERED).otherwise(F.col(_APART)))
+    assert isinstance(node, nodes.Project)
+    columns = [F.expr(e.spark).alias(name) for name, e in node.columns]
+    return frame.select(*columns, F.col(_APART), F.col(_HIGH))
+
+
+def _partition(groups: tuple[str, ...], partitions: int) -> Column:
+    if not groups:
+        return F.lit(0) if partitions == 1 else F.pmod(F.col(_APART), F.lit(1))
+    texts = [F.coalesce(F.col(f"`{g}`").cast("string"), F.lit(NULL)) for g in groups]
+    hashed = F.pmod(F.crc32(F.concat_ws(SEPARATOR, *texts).cast("binary")), F.lit(partitions)).cast("int")
+    return F.when(F.col(_APART) == GOOD, hashed).otherwise(0)

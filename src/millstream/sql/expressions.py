@@ -1,0 +1,232 @@
+"""Expressions of a statement: read by sqlglot, their columns bound, written again as text for the fluent API."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from millstream.core.errors import SqlError, nearest
+from millstream.core.problem import Problem
+from millstream.sql.cursor import shown
+from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
+from millstream.sql.text import Piece
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
+_HYPHENS = (TokenType.VAR, TokenType.DASH)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a name may mean: the columns of the input, and the names it goes by."""
+
+    columns: tuple[str, ...]
+    relations: tuple[str, ...] = ()
+
+    def column(self, name: str) -> str | None:
+        """The column that a name means, as the stream spells it."""
+        return spelled(name, self.columns)
+
+
+def spelled(name: str, known: Sequence[str]) -> str | None:
+    """A known name, exactly or, if that is unique, in other capitals."""
+    if name in known:
+        return name
+    alike = [one for one in known if one.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def check_syntax(piece: Piece) -> None:
+    """Read a piece only to see whether it can be read."""
+    parse(piece, ())
+
+
+def parse(piece: Piece, columns: Sequence[str]) -> exp.Expr:
+    """The tree of an expression. Names with hyphens are one word if there is such a column."""
+    tokens = _joined(piece.tokens(), columns)
+    try:
+        found = DIALECT.parser().parse_into(exp.Expr, tokens, piece.read)
+    except RecursionError:
+        raise piece.error("this expression nests too deeply", "Compute a part of it in a sub-query.") from None
+    except ParseError as error:
+        raise SqlError([_problem(piece, tokens, one) for one in error.errors[:1]]) from None
+    except SqlglotError as error:
+        raise piece.error(f"this cannot be read: {str(error).splitlines()[0]}") from None
+    if len(found) != 1 or found[0] is None:
+        raise piece.error("this is no expression", "Write a column or a value.")
+    return found[0]
+
+
+def write(tree: exp.Expr) -> str:
+    """The expression as text that the fluent API takes."""
+    return tree.sql(dialect=DIALECT, normalize_functions="lower", comments=False)
+
+
+def column(name: str) -> exp.Column:
+    """A column, quoted only where its name needs it."""
+    plain = _PLAIN.fullmatch(name) is not None and name.upper() not in KEYWORDS
+    return exp.column(exp.to_identifier(name, quoted=not plain))
+
+
+def quoted(name: str) -> str:
+    """A column as text."""
+    return write(column(name))
+
+
+def place(tree: exp.Expr, piece: Piece) -> Piece:
+    """Where a tree stands in the text: from its first to its last part whose place is known."""
+    ends = [
+        (node.meta["start"], node.meta["end"] + 1)
+        for node in tree.walk()
+        if node.meta.get("start") is not None and node.meta.get("end") is not None
+    ]
+    inside = [(low, high) for low, high in ends if piece.start <= low and high <= piece.end]
+    if not inside:
+        return piece
+    return Piece(piece.whole, piece.read, min(low for low, _ in inside), max(high for _, high in inside))
+
+
+def bind(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -> exp.Expr:
+    """The tree over the stream's own columns; names that are not there become problems."""
+    for node in list(tree.find_all(exp.Column)):
+        new = bind_column(node, names, piece, problems)
+        if node is tree:
+            return new
+        node.replace(new)
+    return tree
+
+
+def bind_column(node: exp.Column, names: Names, piece: Piece, problems: list[Problem]) -> exp.Expr:
+    """One column, its qualifier checked and dropped."""
+    if isinstance(node.this, exp.Star):
+        problems.append(piece.problem("* is not possible inside an expression", "Name the columns."))
+        return node
+    if node.table and spelled(node.table, names.relations) is None:
+        # `a.b` may be a field of the struct a.
+        outer = names.column(node.table)
+        if outer is not None:
+            return exp.Dot(this=column(outer), expression=exp.to_identifier(node.name))
+        where = place(node.args["table"], piece)
+        problems.append(
+            where.problem(f'there is no stream "{node.table}" in FROM', _known(node.table, names.relations))
+        )
+        return node
+    found = names.column(node.name)
+    if found is None:
+        where = place(node.this, piece)
+        problems.append(where.problem(f'there is no column "{node.name}"', _known(node.name, names.columns)))
+        return node
+    return column(found)
+
+
+def scalar(piece: Piece, names: Names, problems: list[Problem], where: str) -> str:
+    """An expression over one row, as text; `where` names the clause that it stands in."""
+    try:
+        tree = parse(piece, names.columns)
+    except SqlError as error:
+        problems += error.problems
+        return ""
+    problems += refused(tree, piece)
+    for node in calls(tree):
+        problems.append(
+            place(node, piece).problem(
+                f"{where} cannot have the aggregate {node.name.lower()}",
+                "Conditions on aggregates go in HAVING." if where == "WHERE" else "Take it out.",
+            )
+        )
+    return write(bind(tree, names, piece, problems))
+
+
+def calls(tree: exp.Expr) -> list[exp.Anonymous]:
+    """The aggregates in a tree."""
+    return [node for node in tree.find_all(exp.Anonymous) if node.name.lower() in AGGREGATES]
+
+
+def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
+    """What may not be in an expression at all."""
+    out: list[Problem] = []
+    for node in tree.find_all(exp.Query, exp.Window, exp.Anonymous, exp.Placeholder, exp.Parameter):
+        where = place(node, piece)
+        match node:
+            case exp.Query():
+                out.append(where.problem("not yet: a sub-query inside an expression", "Join it in FROM.", not_yet=True))
+            case exp.Window():
+                hint = "A window of rows is written [RANGE 10 rows, SLIDE 1 row, WATTR ts]."
+                out.append(where.problem("not yet: OVER", hint, not_yet=True))
+            case exp.Placeholder() | exp.Parameter():
+                out.append(where.problem("a parameter has no value here", "Write the value itself."))
+            case exp.Anonymous() if node.name.lower() in OTHER_AGGREGATES:
+                hint = "docs/sql.md lists the aggregates that are there."
+                out.append(where.problem(f"not yet: the aggregate {node.name.lower()}", hint, not_yet=True))
+            case _:
+                pass
+    return out
+
+
+def _joined(tokens: list[Token], columns: Sequence[str]) -> list[Token]:
+    """`bid-price` as one word, if it is a column."""
+    if not any("-" in name for name in columns):
+        return tokens
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        end = at
+        while end + 2 < len(tokens) and _tight(tokens[end : end + 3]):
+            end += 2
+        while end > at and spelled(_text(tokens[at : end + 1]), columns) is None:
+            end -= 2
+        first, last = tokens[at], tokens[end]
+        name = first.text if end == at else _text(tokens[at : end + 1])
+        kind = first.token_type if end == at else TokenType.VAR
+        out.append(Token(kind, name, first.line, first.col, first.start, last.end, first.comments))
+        at = end + 1
+    return out
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    return "".join(token.text for token in tokens)
+
+
+def _tight(tokens: Sequence[Token]) -> bool:
+    left, dash, right = tokens
+    words = left.text.isidentifier() and right.text[:1].isalnum() and dash.token_type is TokenType.DASH
+    return words and left.end + 1 == dash.start and dash.end + 1 == right.start
+
+
+def _known(name: str, known: Sequence[str]) -> str:
+    return nearest(name, known) if known else "There is none."
+
+
+def _problem(piece: Piece, tokens: Sequence[Token], error: dict[str, object]) -> Problem:
+    """What sqlglot says, at the token it means, in our words."""
+    said = str(error.get("description", ""))
+    line, col = error.get("line"), error.get("col")
+    at = next((i for i, t in enumerate(tokens) if (t.line, t.col) == (line, col)), len(tokens) - 1)
+    token = tokens[at]
+    where = Piece(piece.whole, piece.read, token.start, token.end + 1)
+    last = at == len(tokens) - 1
+    if said.startswith("Expecting"):
+        wanted = said.removeprefix("Expecting").strip()
+        return where.problem(f"{wanted} is missing {'after' if last else 'before'} {shown(token)}", _typo(tokens))
+    if said.startswith("Required keyword"):
+        return where.problem(f"something is missing after {shown(token)}", _typo(tokens))
+    if said.startswith(("The number of provided arguments", "Required argument")):
+        return where.problem("the function has the wrong number of arguments")
+    return where.problem(f"{shown(token)} is not expected here", _typo(tokens))
+
+
+def _typo(tokens: Sequence[Token]) -> str | None:
+    """A word of the expression that is nearly the name of a clause."""
+    for token in tokens:
+        if token.token_type is not TokenType.VAR:
+            continue
+        close = difflib.get_close_matches(token.text.upper(), _CLAUSES, n=1, cutoff=0.75)
+        if close:
+            return f'Is "{token.text}" meant to be {close[0]}?'
+    return None

@@ -1,0 +1,210 @@
+"""A query with aggregates, taken apart: what to compute first, what to group by, which calls, and what leaves.
+
+`SELECT auction, max(price) - min(price) AS spread … GROUP BY auction HAVING count(*) > 3` has the group auction,
+the calls max, min and count, the condition on their columns, and the two columns that leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.core.errors import SqlError
+from millstream.core.problem import Problem
+from millstream.sql.after import After, Group
+from millstream.sql.calls import Call, is_call
+from millstream.sql.expressions import Names, bind, calls, column, parse, place, quoted, refused, spelled, write
+from millstream.sql.projection import Output, nameless, repeated, resolve, unaliased
+from millstream.sql.statements import Select, Window
+from millstream.sql.text import Piece
+
+WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """What a query with aggregates asks for."""
+
+    tick: str | None
+    """The progressing attribute that is grouped on, instead of a window."""
+    computed: tuple[Output, ...]
+    """Group expressions to compute before."""
+    groups: tuple[str, ...]
+    calls: tuple[Call, ...]
+    having: str | None
+    outputs: tuple[Output, ...] | None
+    """What leaves; None if it is just what the aggregate gives."""
+    order: tuple[tuple[str, bool], ...]
+    """The columns to order by, and whether descending."""
+
+
+def has_aggregates(select: Select, names: Names) -> bool:
+    """Is this a query with aggregates? Pieces that cannot be read are told about later."""
+    if select.groups or select.having is not None or select.window is not None:
+        return True
+    for piece in select.items:
+        try:
+            if calls(parse(piece, names.columns)):
+                return True
+        except SqlError:
+            continue
+    return False
+
+
+def grouping(
+    select: Select, names: Names, *, window: Window | None, progressing: Sequence[str], problems: list[Problem]
+) -> Grouping:
+    """Take the query apart; `progressing` are the columns that its input makes progress on."""
+    items = _items(select, names, problems)
+    groups = _groups(select, names, items, windowed=window is not None, problems=problems)
+    partition = [] if window is None else [resolve(key, names, problems) for key in window.partition]
+    tick = None
+    if window is None:
+        tick = next((one.name for one in groups if one.name in progressing), None)
+        if tick is None:
+            problems.append(_windowless(select, progressing))
+    kept = [Group(name, column(name), None) for name in partition if name]
+    kept += [one for one in groups if one.name != tick and one.name not in partition]
+    after = After(names, kept, tick=tick, items=items, problems=problems)
+    outputs, exact = _outputs(items, after, tick)
+    having = None
+    if select.having is not None:
+        having = _text(select.having, names, after, problems, "HAVING")
+    order = tuple((_order_text(one.piece, names, after, outputs, problems), one.descending) for one in select.order)
+    if not exact:
+        outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
+    problems += repeated(outputs)
+    natural = [*WINDOW_COLUMNS, *(one.name for one in kept), *(one.name for one in after.calls)]
+    plain = [one.name for one in outputs] == natural and all(one.text == quoted(one.name) for one in outputs)
+    return Grouping(
+        tick=tick,
+        computed=tuple(Output(g.name, write(g.tree), g.piece or select.piece) for g in kept if g.computed),
+        groups=tuple(one.name for one in kept),
+        calls=tuple(after.calls),
+        having=having,
+        outputs=None if plain else tuple(outputs),
+        order=order,
+    )
+
+
+Item = tuple[str | None, exp.Expr, Piece]
+"""The alias, the tree and the place of an item of the select list."""
+
+
+def _items(select: Select, names: Names, problems: list[Problem]) -> list[Item]:
+    out: list[Item] = []
+    for piece in select.items:
+        try:
+            tree = parse(piece, names.columns)
+        except SqlError as error:
+            problems += error.problems
+            continue
+        problems += refused(tree, piece)
+        alias, inner = unaliased(tree)
+        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
+            problems.append(piece.problem("* and aggregates do not go together", "Name the columns that are grouped."))
+            continue
+        out.append((alias, inner, piece))
+    return out
+
+
+def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, problems: list[Problem]) -> list[Group]:
+    out: list[Group] = []
+    for piece in select.groups:
+        try:
+            tree = parse(piece, names.columns)
+        except SqlError as error:
+            problems += error.problems
+            continue
+        problems += refused(tree, piece)
+        if windowed and isinstance(tree, exp.Column) and tree.name.lower() in (*WINDOW_COLUMNS, "window"):
+            continue
+        found = _meant(tree, names, items, piece, problems)
+        if found is None:
+            continue
+        alias, tree = found
+        for call in calls(tree):
+            problems.append(place(call, piece).problem("GROUP BY cannot have an aggregate", "Take it out."))
+        bound = bind(tree.copy(), names, piece, problems)
+        if isinstance(bound, exp.Column):
+            group = Group(bound.name, bound, piece)
+        else:
+            same = next((name for name, one, _ in items if name and _same(one, bound, names)), alias)
+            free = same is not None and names.column(same) is None
+            group = Group(same if free and same else f"__g{len(out)}", bound, piece, computed=True)
+        if all(group.name != one.name for one in out):
+            out.append(group)
+    return out
+
+
+def _meant(
+    tree: exp.Expr, names: Names, items: list[Item], piece: Piece, problems: list[Problem]
+) -> tuple[str | None, exp.Expr] | None:
+    """What a group is: itself, or the item that its number or alias stands for."""
+    if isinstance(tree, exp.Literal) and not tree.is_string:
+        number = int(tree.name) if tree.name.isdecimal() else 0
+        if 1 <= number <= len(items):
+            return items[number - 1][0], items[number - 1][1]
+        problems.append(piece.problem(f"there is no item {tree.name} in the select list", f"It has {len(items)}."))
+        return None
+    if isinstance(tree, exp.Column) and not tree.table and names.column(tree.name) is None:
+        aliases = {name: one for name, one, _ in items if name}
+        known = spelled(tree.name, list(aliases))
+        if known is not None:
+            return known, aliases[known]
+    return None, tree
+
+
+def _same(tree: exp.Expr, bound: exp.Expr, names: Names) -> bool:
+    return bind(tree.copy(), names, Piece("", "", 0, 0), []) == bound
+
+
+def _outputs(items: list[Item], after: After, tick: str | None) -> tuple[list[Output], bool]:
+    """What leaves, and whether it is exactly the select list: it is if that names the window."""
+    out: list[Output] = []
+    exact = tick is not None
+    for alias, tree, piece in items:
+        whole = is_call(tree)
+        own = after.own_name(tree)
+        made = after.read(tree.copy(), piece, wish=(alias or "") if whole else None)
+        exact = exact or made.window
+        name = alias or (after.last_call_name if whole else own)
+        if name is None:
+            after.problems.append(nameless(piece))
+        else:
+            out.append(Output(name, write(made.tree), piece))
+    return out, exact
+
+
+def _text(piece: Piece, names: Names, after: After, problems: list[Problem], where: str) -> str | None:
+    try:
+        tree = parse(piece, names.columns)
+    except SqlError as error:
+        problems += error.problems
+        return None
+    found = refused(tree, piece)
+    problems += found
+    return write(after.read(tree, piece, aliases=True).tree)
+
+
+def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Output], problems: list[Problem]) -> str:
+    """An item of ORDER BY: a column that leaves, by name or number, or what a column is computed from."""
+    text = _text(piece, names, after, problems, "ORDER BY")
+    if str(piece).isdecimal() and 1 <= int(str(piece)) <= len(outputs):
+        return outputs[int(str(piece)) - 1].name
+    for one in outputs:
+        if one.text == text or one.name == str(piece).strip("`"):
+            return one.name
+    if text in WINDOW_COLUMNS:
+        return text
+    problems.append(piece.problem("ORDER BY names no column of the result", "Add it to the select list."))
+    return ""
+
+
+def _windowless(select: Select, progressing: Sequence[str]) -> Problem:
+    hint = "Give it a window, as in FROM stream [RANGE 1 minute, WATTR ts]"
+    if progressing:
+        hint += f", or group by {' or '.join(progressing)}"
+    return select.piece.problem("this aggregate has no window, so it would never be complete", hint + ".")

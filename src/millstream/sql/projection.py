@@ -1,0 +1,106 @@
+"""The select list of a query without aggregates: which columns leave, computed from what, under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from millstream.core.errors import SqlError, nearest
+from millstream.core.problem import Problem
+from millstream.sql.expressions import Names, bind, parse, quoted, refused, spelled, write
+from millstream.sql.statements import Name, Select
+from millstream.sql.text import Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column that leaves: its name, the expression it is, and where it was asked for."""
+
+    name: str
+    text: str
+    piece: Piece
+
+
+def projection(select: Select, names: Names, problems: list[Problem]) -> tuple[Output, ...]:
+    """The columns that leave, with `*` written out."""
+    out: list[Output] = []
+    for piece in select.items:
+        try:
+            tree = parse(piece, names.columns)
+        except SqlError as error:
+            problems += error.problems
+            continue
+        star = _star(tree, names, piece, problems)
+        if star is not None:
+            out += star
+            continue
+        problems += refused(tree, piece)
+        alias, inner = unaliased(tree)
+        text = write(bind(inner, names, piece, problems))
+        name = alias or _own_name(tree, names)
+        if name is None:
+            problems.append(nameless(piece))
+        else:
+            out.append(Output(name, text, piece))
+    problems += repeated(out)
+    return tuple(out)
+
+
+def unaliased(tree: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """The name that AS gives, if any, and the expression itself."""
+    if isinstance(tree, exp.Alias):
+        return tree.alias, tree.this
+    return None, tree
+
+
+def nameless(piece: Piece) -> Problem:
+    """An expression that needs AS."""
+    return piece.problem("this column has no name", "Give it one: … AS name.")
+
+
+def repeated(outputs: Sequence[Output]) -> list[Problem]:
+    """Columns that leave under a name that is taken."""
+    seen: set[str] = set()
+    out: list[Problem] = []
+    for one in outputs:
+        if one.name in seen:
+            out.append(one.piece.problem(f'two columns are named "{one.name}"', "Rename one with AS."))
+        seen.add(one.name)
+    return out
+
+
+def resolve(name: Name, names: Names, problems: list[Problem]) -> str:
+    """The column that a name in a window clause or the like means, its qualifier dropped."""
+    qualifier, _, rest = name.text.rpartition(".")
+    if qualifier and spelled(qualifier, names.relations) is None:
+        problems.append(
+            name.piece.problem(f'there is no stream "{qualifier}" in FROM', nearest(qualifier, names.relations))
+        )
+        return ""
+    found = names.column(rest)
+    if found is None:
+        problems.append(name.piece.problem(f'there is no column "{rest}"', nearest(rest, names.columns)))
+        return ""
+    return found
+
+
+def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -> list[Output] | None:
+    qualified = isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
+    if not qualified and not isinstance(tree, exp.Star):
+        return None
+    star = tree.this if isinstance(tree, exp.Column) else tree
+    if isinstance(tree, exp.Column) and spelled(tree.table, names.relations) is None:
+        problems.append(
+            piece.problem(f'there is no stream "{tree.table}" in FROM', nearest(tree.table, names.relations))
+        )
+    if any(star.args.values()):
+        problems.append(piece.problem("* takes no EXCEPT or REPLACE", "Name the columns."))
+    return [Output(name, quoted(name), piece) for name in names.columns]
+
+
+def _own_name(tree: exp.Expr, names: Names) -> str | None:
+    if not isinstance(tree, exp.Column):
+        return None
+    return names.column(tree.name) or tree.name

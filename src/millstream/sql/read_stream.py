@@ -1,0 +1,150 @@
+"""CREATE STREAM: columns, where the rows come from, and what the stream promises about their order."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import TokenType
+
+from millstream.core.errors import nearest
+from millstream.sql.cursor import Cursor
+from millstream.sql.lengths import length
+from millstream.sql.statements import (
+    Column,
+    CreateStream,
+    Length,
+    Name,
+    Ordered,
+    Progress,
+    Stepped,
+    Supplied,
+    Timed,
+    Within,
+)
+
+SOURCES = ("parquet", "csv", "json", "rate", "kafka")
+_FILES = ("parquet", "csv", "json")
+_AFTER_LENGTH = ("STEP", "PER", "LULL", "OPTIONS")
+
+
+def read_stream(cursor: Cursor, start: int) -> CreateStream:
+    """After `CREATE STREAM`."""
+    name = cursor.name("the name of the stream")
+    columns = _columns(cursor)
+    cursor.expect("FROM")
+    place = cursor.here()
+    format = cursor.name("a source: parquet, csv, json, rate or kafka")  # noqa: A001 - Spark's word
+    if format.text.lower() not in SOURCES:
+        raise place.error(f'there is no source "{format.text}"', nearest(format.text, SOURCES))
+    format = Name(text=format.text.lower(), piece=format.piece)  # noqa: A001
+    token = cursor.peek()
+    path = None
+    if token is not None and token.token_type is TokenType.STRING:
+        path = cursor.quoted("a path")
+    elif format.text in _FILES:
+        cursor.fail("a path in quotes", f"Write FROM {format.text} 'folder'.")
+    options = _options(cursor)
+    progress = _progress(cursor)
+    return CreateStream(
+        piece=cursor.piece(start),
+        name=name,
+        columns=columns,
+        format=format,
+        path=path,
+        options=options or _options(cursor),
+        progress=progress,
+    )
+
+
+def _columns(cursor: Cursor) -> tuple[Column, ...]:
+    if not cursor.accept_kind(TokenType.L_PAREN):
+        return ()
+    out: list[Column] = []
+    while True:
+        name = cursor.name("the name of a column")
+        if any(name.text == one.name.text for one in out):
+            raise name.piece.error(f'the column "{name.text}" is declared twice', "Choose another name.")
+        first = cursor.at
+        depth = 0
+        while (token := cursor.peek()) is not None:
+            kind = token.token_type
+            if depth == 0 and kind in (TokenType.COMMA, TokenType.R_PAREN):
+                break
+            depth += (kind in (TokenType.L_PAREN, TokenType.LT)) - (kind in (TokenType.R_PAREN, TokenType.GT))
+            cursor.at += 1
+        if cursor.at == first:
+            cursor.fail(f"the type of {name.text}", f"Write a type, as in {name.text} BIGINT.")
+        out.append(Column(name=name, kind=cursor.piece(first)))
+        if not cursor.accept_kind(TokenType.COMMA):
+            cursor.expect_kind(TokenType.R_PAREN, "a comma or )")
+            return tuple(out)
+
+
+def _options(cursor: Cursor) -> tuple[tuple[Name, str], ...]:
+    if not cursor.accept("OPTIONS"):
+        return ()
+    cursor.expect_kind(TokenType.L_PAREN, "(")
+    out: list[tuple[Name, str]] = []
+    while True:
+        token = cursor.peek()
+        quoted = token is not None and token.token_type is TokenType.STRING
+        name = cursor.quoted("an option") if quoted else cursor.name("an option")
+        cursor.accept_kind(TokenType.EQ)
+        value = cursor.peek()
+        if value is None or value.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            cursor.fail(f"the value of {name.text}")
+        cursor.at += 1
+        out.append((name, value.text))
+        if not cursor.accept_kind(TokenType.COMMA):
+            cursor.expect_kind(TokenType.R_PAREN, "a comma or )")
+            return tuple(out)
+
+
+def _progress(cursor: Cursor) -> Progress | None:
+    start = cursor.at
+    if not cursor.accept("PROGRESS"):
+        return None
+    if cursor.accept("ORDERED"):
+        cursor.expect("ON")
+        attribute = cursor.name("a column")
+        return Ordered(attribute=attribute, per=_per(cursor), piece=cursor.piece(start))
+    if cursor.accept("SUPPLIED"):
+        return Supplied(attribute=_on(cursor), per=_per(cursor), piece=cursor.piece(start))
+    if cursor.accept("MARKED"):
+        cursor.expect("BY")
+        mark = cursor.name("a column")
+        return Supplied(mark=mark, attribute=_on(cursor), per=_per(cursor), piece=cursor.piece(start))
+    if not cursor.accept("ON"):
+        cursor.fail("ON, ORDERED, SUPPLIED or MARKED")
+    attribute = cursor.name("a column")
+    if cursor.accept("WITHIN"):
+        span = _length(cursor, "WITHIN")
+        return Within(attribute=attribute, length=span, per=_per(cursor), piece=cursor.piece(start))
+    if cursor.accept("TIMER"):
+        cursor.accept("EVERY")
+        every = _length(cursor, "EVERY")
+        lull = _length(cursor, "LULL") if cursor.accept("LULL") else None
+        return Timed(attribute=attribute, every=every, lull=lull, per=_per(cursor), piece=cursor.piece(start))
+    if cursor.accept("EVERY"):
+        every = _length(cursor, "EVERY")
+        cursor.expect("STEP")
+        return Stepped(attribute=attribute, every=every, per=_per(cursor), piece=cursor.piece(start))
+    cursor.fail("WITHIN, EVERY or TIMER", "Write ON ts WITHIN 5 seconds, ON ts EVERY 1 second STEP, or ORDERED ON ts.")
+
+
+def _on(cursor: Cursor) -> Name | None:
+    return cursor.name("a column") if cursor.accept("ON") else None
+
+
+def _per(cursor: Cursor) -> tuple[Name, ...]:
+    if not cursor.accept("PER"):
+        return ()
+    out = [cursor.name("a column")]
+    while cursor.accept_kind(TokenType.COMMA):
+        out.append(cursor.name("a column"))
+    return tuple(out)
+
+
+def _length(cursor: Cursor, what: str) -> Length:
+    piece = cursor.until(*_AFTER_LENGTH, commas=True)
+    if piece is None:
+        cursor.fail(f"a length after {what}")
+    return length(piece, what)

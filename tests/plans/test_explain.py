@@ -1,0 +1,197 @@
+"""Golden plans: what `engine.explain()` says, as a user reads it. A change here is a change users see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import millstream as ms
+
+SCHEMA = pa.schema(
+    [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
+)
+
+
+def explained(ask: Callable[[ms.Stream], ms.Query], progress: Any = None) -> str:
+    engine = ms.Engine(host="local")
+    ask(engine.stream("bids", [], schema=SCHEMA, progress=progress)).named("q")
+    return engine.explain()
+
+
+def text(block: str) -> str:
+    return dedent(block).strip()
+
+
+def test_a_query_is_a_tree_from_its_result_down_to_its_stream() -> None:
+    expected = """
+        query q
+        └─ aggregate by auction: top = max(price), n = count(*)
+              window range 60 s slide 1 s on ts [CF]
+              strategy auto: chosen by the cost model when the first rows show what they are like
+           └─ select where price > 0
+              └─ stream bids: ts within 5 s
+    """
+
+    assert text(expected) == explained(
+        lambda s: (
+            s.where("price > 0")
+            .window("ts", range="60 seconds", slide="1 second")
+            .group_by("auction")
+            .agg(top=ms.max("price"), n=ms.count())
+        ),
+        ms.bounded_disorder("ts", "5 seconds"),
+    )
+
+
+def test_a_strategy_that_was_asked_for_is_shown_as_such() -> None:
+    expected = """
+        query q
+        └─ aggregate: n = count(*) FILTER (WHERE price > 10)
+              window range 10 slide 4 on seq from 3 [CF]
+              strategy adaptive (asked for)
+           └─ stream bids: ordered on seq, for each auction
+    """
+
+    assert text(expected) == explained(
+        lambda s: s.window("seq", range=10, slide=4, start=3).agg(n=ms.count(filter="price > 10"), strategy="adaptive"),
+        ms.per_group("auction", ms.ordered("seq")),
+    )
+
+
+def test_a_union_shows_its_inputs_side_by_side() -> None:
+    engine = ms.Engine(host="local")
+    quiet, busy = (engine.stream(name, [], schema=SCHEMA, progress=ms.supplied("ts")) for name in ("quiet", "busy"))
+    both = quiet.select("ts", "price * 2 AS double").union(busy.select("ts", "price AS double"))
+    both.distinct("ts").sort("ts").named("q")
+    expected = """
+        query q
+        └─ sort by ts, as far as punctuation reaches
+           └─ distinct on ts
+              └─ union of 2 inputs: progress is their minimum
+                 ├─ project ts, price * 2 as double
+                 │  └─ stream quiet: punctuation supplied
+                 └─ project ts, price as double
+                    └─ stream busy: punctuation supplied
+    """
+
+    assert text(expected) == engine.explain()
+
+
+WINDOWS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "tumbling": ({"attribute": "seq", "range": 5}, ["window range 5 slide 5 on seq [CF]"]),
+    "several": (
+        {"attribute": "ts", "range": ["1 hour", "1 day"], "slide": "1 hour"},
+        ["window range 3600 s slide 3600 s on ts [CF]", "window range 86400 s slide 3600 s on ts [CF]"],
+    ),
+    "landmark": (
+        {"attribute": "seq", "range": "all", "slide": 60, "start": 7},
+        ["window range all slide 60 on seq from 7 [CF]"],
+    ),
+    "rows": ({"by": "rows", "range": 10, "slide": 2}, ["window range 10 rows slide 2 rows [CF]"]),
+    "partitioned": (
+        {"by": "rows", "range": 10, "slide": 2, "partition_by": "auction"},
+        ["window range 10 rows slide 2 rows per auction [FCF]"],
+    ),
+    "slide-by-tuple": ({"attribute": "seq", "range": 5, "per": "tuple"}, ["window range 5 on seq, one a row [FCA]"]),
+    "slide-by-rank": (
+        {"attribute": "seq", "range": 5, "slide": 3, "per": "rank"},
+        ["window range 5 on seq, one a 3 rows by rank [FCA]"],
+    ),
+    "session": ({"attribute": "ts", "gap": "30 seconds"}, ["window sessions on ts with gap 30 s [FCA]"]),
+    "user-defined": (
+        {"attribute": "seq", "extent": lambda w: (w, w + 1), "wids": lambda a: [a]},
+        ["window user-defined on seq [CF]"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_a_window_is_shown_with_its_context_class(kind: str) -> None:
+    window, expected = WINDOWS[kind]
+    lines = explained(lambda s: s.window(**window).agg(n=ms.count())).splitlines()
+
+    assert expected == [line.strip() for line in lines if line.strip().startswith("window")]
+
+
+GENERATORS: dict[str, tuple[Any, str]] = {
+    "none": (None, "no progress declared: windows close at the end of the stream"),
+    "ordered": (ms.ordered("seq"), "ordered on seq"),
+    "time": (ms.bounded_disorder("ts", "5 seconds"), "ts within 5 s"),
+    "rows": (ms.bounded_disorder("seq", rows=7), "seq within 7 rows"),
+    "step": (ms.step("seq", 5), "ordered on seq, punctuated each 5"),
+    "timer": (ms.timer("ts", "1 second", lull="5 seconds"), "ts by timer each 1 s"),
+    "supplied": (ms.supplied("ts"), "punctuation supplied"),
+}
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_a_stream_is_shown_with_what_it_promises(kind: str) -> None:
+    progress, expected = GENERATORS[kind]
+
+    assert f"└─ stream bids: {expected}" == explained(lambda s: s.where("seq > 0"), progress).splitlines()[-1].strip()
+
+
+# --- why auto chose what it chose -------------------------------------------------------------------
+
+
+def chosen(rows: list[dict[str, int]], *, range: int | list[int], slide: int, **aggregates: Any) -> str:  # noqa: A002
+    engine = ms.Engine(host="local")
+    source = engine.stream("s", rows, progress=ms.ordered("ts"))
+    source.window("ts", range=range, slide=slide).group_by("k").agg(**aggregates).named("q")
+    engine.start(ms.available_now()).await_termination()
+    return next(line.strip() for line in engine.explain().splitlines() if "strategy" in line)
+
+
+def dense(per_tick: int) -> list[dict[str, int]]:
+    return [{"ts": ts, "k": 0, "v": i} for ts in range(10) for i in range(per_tick)]
+
+
+def test_auto_takes_panes_where_a_window_has_many_rows_and_says_why() -> None:
+    # §4: 20 rows a pane, 5 panes a window: 26 updates a result against 100.
+    expected = (
+        "strategy paned (auto: updates a result wid 100, paned 26; "
+        "20 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
+    )
+
+    assert expected == chosen(dense(20), range=5, slide=1, top=ms.max("v"))
+
+
+def test_auto_takes_the_differential_combine_where_every_aggregate_has_an_inverse() -> None:
+    expected = (
+        "strategy differential (auto: updates a result wid 100, paned 26, differential 23; "
+        "20 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
+    )
+
+    assert expected == chosen(dense(20), range=5, slide=1, n=ms.count())
+
+
+def test_auto_takes_whole_windows_where_panes_are_nearly_empty() -> None:
+    expected = (
+        "strategy wid (auto: updates a result wid 5, paned 7; 1 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
+    )
+
+    assert expected == chosen(dense(1), range=5, slide=1, top=ms.max("v"))
+
+
+def test_auto_takes_whole_windows_where_they_do_not_overlap() -> None:
+    assert chosen(dense(20), range=5, slide=5, n=ms.count()).startswith(
+        "strategy wid (auto: updates a result wid 100, "
+    )
+
+
+def test_auto_shares_panes_among_several_windows() -> None:
+    assert "strategy paned (auto: 2 windows share one set of panes)" == chosen(
+        dense(20), range=[2, 4], slide=2, n=ms.count()
+    )
+
+
+def test_auto_keeps_rows_where_values_cannot_be_folded_and_panes_save_nothing() -> None:
+    call = ms.udaf(lambda values: values[0].as_py(), "v", returns="int64")
+
+    assert chosen(dense(1), range=5, slide=1, x=call).startswith(
+        "strategy buffered (auto: values cannot be folded and panes save nothing: "
+    )
