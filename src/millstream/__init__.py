@@ -49,12 +49,14 @@ from millstream.api.progress import (
     timer,
 )
 from millstream.api.query import Query
+from millstream.api.script import Script
 from millstream.api.stream import Stream
 from millstream.api.triggers import available_now, every, once
 from millstream.core.errors import (
     AggregateError,
     ExpressionError,
     MillstreamError,
+    NotYetError,
     PatternError,
     PlanError,
     PunctuationError,
@@ -62,6 +64,7 @@ from millstream.core.errors import (
     SchemaError,
     SinkError,
     SourceError,
+    SqlError,
     StateError,
     WindowError,
 )
@@ -77,6 +80,7 @@ __all__ = [
     "Epoch",
     "ExpressionError",
     "MillstreamError",
+    "NotYetError",
     "PatternError",
     "PlanError",
     "PunctuationError",
@@ -84,8 +88,10 @@ __all__ = [
     "Run",
     "RunError",
     "SchemaError",
+    "Script",
     "SinkError",
     "SourceError",
+    "SqlError",
     "StateError",
     "Stream",
     "WindowError",

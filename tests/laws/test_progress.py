@@ -332,13 +332,17 @@ def test_each_group_has_the_bound_of_its_own_disorder(name: str) -> None:
         assert BOTTOM == seen[-1].bound("ts", {"k": None}), "a null key can be named by no punctuation"
 
 
+def promises(epoch: ms.Epoch) -> list[Any]:
+    return list(epoch.punctuations)
+
+
 def marked(epochs: list[ms.Epoch], *, as_text: bool) -> list[pa.Table]:
     """The same stream with its punctuation as rows, told by a column `mark`."""
     schema = SCHEMA.append(pa.field("mark", pa.string() if as_text else pa.bool_()))
     out: list[pa.Table] = []
     for epoch in epochs:
         rows = epoch.rows.to_pylist()
-        for one in epoch.punctuations:
+        for one in promises(epoch):
             parts = one.pattern.attributes
             row = {name: getattr(part, "bound", getattr(part, "value", None)) for name, part in parts.items()}
             rows.append({"mark": str(one.pattern)} if as_text else {**row, "mark": True})
@@ -368,9 +372,8 @@ def test_punctuation_from_outside_arrives_as_it_was_given(form: str) -> None:
         rnd = random.Random(seed)
         epochs = punctuated(cut(stray(some_rows(rnd, 40, 60), 30, rnd), rnd), rnd, group_wise=True)
         ran = run(iter(dress(epochs)), lambda s: s.where("true"), progress=progress, schema=schema, end=False)
-        given = [Punctuation(one.pattern) for epoch in epochs for one in epoch.punctuations]
-        source = ran.query.node.input
-        seen = ran.engine.host.graph.at(source).operator.progress[0]
+        given = [Punctuation(one.pattern) for epoch in epochs for one in promises(epoch)]
+        seen = ran.source.progress[0]
 
         assert 0 == ran.query.late.table().num_rows, f"seed {seed}"
         assert 0 == ran.query.rejected.table().num_rows, f"seed {seed}"
@@ -414,6 +417,5 @@ def test_a_value_that_comes_again_is_no_new_punctuation() -> None:
         progress=ms.ordered("ts"),
         epoch_rows=1,
     )
-    source = ran.query.node.input
 
-    assert 2 == ran.engine.host.graph.at(source).operator.meter.punctuations
+    assert 2 == ran.source.meter.punctuations

@@ -42,7 +42,7 @@ def some_aggregates(rnd: random.Random, among: dict[str, Aggregate] = ORDINARY) 
 
 def some_stream(rnd: random.Random) -> tuple[list[Row], list[ms.Epoch], Any]:
     """Rows in order of arrival, the epochs they come in, and how the stream progresses."""
-    rows = some_rows(rnd, rnd.randint(1, 45), rnd.choice([10, 60, 300]))
+    rows = some_rows(rnd, rnd.randint(1, 32), rnd.choice([10, 60, 300]))
     disorder = rnd.choice([0, 3, 20, 400])
     rows = stray(rows, disorder, rnd)
     epochs = punctuated(cut(rows, rnd, most=16), rnd, group_wise=rnd.random() < 0.5)

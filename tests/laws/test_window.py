@@ -133,7 +133,7 @@ STREAM = [{"p": "A", "v": 5}, {"p": "B", "v": 7}, {"p": "A", "v": 3}, {"p": "A",
 
 
 def rows_query(source: Any, *, partitioned: bool) -> list[tuple[Any, ...]]:
-    partition = {"partition_by": "p"} if partitioned else {}
+    partition: dict[str, Any] = {"partition_by": "p"} if partitioned else {}
     ran = run(
         source,
         lambda s: s.window(by="rows", range=2, slide=1, **partition).group_by("p").agg(top=ms.max("v")),

@@ -86,6 +86,11 @@ class Ran:
         return self.engine.host.graph.at(self.query.node).operator
 
     @property
+    def source(self) -> Any:
+        """The operator by which the stream enters."""
+        return next(ingest for _, ingest in self.engine.host.graph.ingests())
+
+    @property
     def books(self) -> dict[str, int]:
         """The accounts of the query."""
         return self.run.progress["queries"][self.query.name]["books"]

@@ -27,7 +27,7 @@ class Recorded:
     def __init__(self, *left: Left) -> None:
         self.left = list(left)
 
-    def epoch(self, *_: Any) -> Left:
+    def epoch(self, rows: Any, punctuation: Any, clock: Any) -> Left:
         return self.left.pop(0)
 
     def end(self) -> Left:

@@ -10,6 +10,7 @@ import pytest
 
 import millstream as ms
 from millstream.core.domain import BOTTOM
+from millstream.plan import nodes
 from support import oracle
 from support.bags import difference
 from support.harness import SCHEMA, Stepper, cut, punctuated, run, some_rows, stray
@@ -129,9 +130,9 @@ def test_a_union_has_the_answers_of_all_its_rows_together() -> None:
 
 def test_a_union_stores_no_row() -> None:
     engine, query, _ = both([ms.Epoch(ROWS)], [ms.Epoch(ROWS)], end=False)
-    union = query.node.input.input
+    unions = [node for node in nodes.walk(query.node) if isinstance(node, nodes.Union)]
 
-    assert 0 == engine.host.graph.at(union).operator.meter.peak_rows
+    assert [0] == [engine.host.graph.at(union).operator.meter.peak_rows for union in unions]
 
 
 def test_late_rows_of_two_streams_in_one_epoch_all_reach_the_late_output() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.api.query import Query
+from millstream.api.sql import execute
 from millstream.api.stream import Stream
 from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
@@ -65,6 +66,7 @@ class Engine:
         self._sources: dict[str, Any] = {}
         self._streams: dict[str, nodes.Source] = {}
         self._queries: dict[str, Query] = {}
+        self._views: dict[str, Query] = {}
         self._run: Run | None = None
 
     def stream(
@@ -97,6 +99,10 @@ class Engine:
         self._sources[name] = made
         self._streams[name] = node
         return Stream(self, node)
+
+    def sql(self, text: str, *, name: str | None = None) -> Query:
+        """The query that an SQL statement asks; with a `name` it runs under that name. See docs/sql.md."""
+        return execute(self, text, name=name)
 
     def register(self, query: Query, name: str | None) -> None:
         """Have a query run, under a name of its own."""

@@ -54,6 +54,12 @@ class Output:
         """A table an epoch on the terminal."""
         return self._add(ConsoleSink(console, rows=limit))
 
+    def to_table(self, name: str) -> Self:
+        """Append to a table of Spark's catalogue; on Spark only, and at-least-once."""
+        from millstream.spark.sink import TableSink  # noqa: PLC0415 - the local host runs without pyspark
+
+        return self._add(TableSink(name))
+
     def to_nothing(self) -> Self:
         """Forget the rows: to measure a query without a sink."""
         return self._add(DiscardSink())

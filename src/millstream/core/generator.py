@@ -201,6 +201,10 @@ class Timer(_OneAttribute):
     lull: Any
     clock: Callable[[], Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the clock: the one who sends a generator elsewhere keeps the time."""
+        return Timer, (self.attribute, self.every, self.lull, _stopped)
+
     def bind(self, domain: Domain) -> Timer:
         """Lengths in ticks, and a clock that ticks."""
         clock, lull = self.clock, self.lull
@@ -221,6 +225,10 @@ class Timer(_OneAttribute):
         if self.lull is not None and (high == BOTTOM or now - high > self.lull):
             bound = now - self.lull
         return {"high": high, "fired": now}, self._bound(bound)
+
+
+def _stopped() -> Any:
+    raise PlanError("this timer's clock was left behind", hint="Only the driver of a run reads the clock.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fact about `text[start:end]`; the place is shown underlined.
+    r"""A fact about `text[start:end]`; the place is shown underlined.
 
-    >>> print(Problem("this is no number", "LIMIT\\n  many;", 8, 12))
+    >>> print(Problem("this is no number", "LIMIT\n  many;", 8, 12))
     line 2, column 3: this is no number
       2 |   many;
         |   ^^^^

@@ -64,6 +64,9 @@ def _describe(node: nodes.Node, choice_of: ChoiceOf) -> list[str]:
             return [f"distinct on {', '.join(node.columns)}"]
         case nodes.Sort():
             return [f"sort by {node.attribute}, as far as punctuation reaches"]
+        case nodes.Top():
+            order = ", ".join(f"{name} descending" if down else name for name, down in node.order)
+            return [f"top {node.limit} of each window by {order or 'all columns'}"]
         case nodes.Aggregate():
             return _describe_aggregate(node, choice_of(node))
 

@@ -87,6 +87,23 @@ class Sort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Top:
+    """The first `limit` rows of each window, in order of some columns."""
+
+    input: Node
+    window: tuple[str, ...]
+    """The columns that tell windows apart, the window's end last."""
+    order: tuple[tuple[str, bool], ...]
+    """Columns, and whether descending."""
+    limit: int
+
+    @property
+    def schema(self) -> pa.Schema:
+        """That of the input."""
+        return self.input.schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AggregateColumn:
     """One aggregate: its name, the call as written, and the input columns that hold its arguments."""
 
@@ -111,7 +128,7 @@ class Aggregate:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Aggregate
+Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Top | Aggregate
 
 
 def with_schema(node: Aggregate, schema: pa.Schema) -> Aggregate:

@@ -20,6 +20,7 @@ from millstream.ops.operator import Operator
 from millstream.ops.project import Project
 from millstream.ops.select import Select
 from millstream.ops.sort import Sort
+from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.ops.windowing.adaptive import Adaptive
 from millstream.ops.windowing.auto import Undecided
@@ -57,6 +58,8 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
             return Distinct(node.columns, ordered_attributes(node.schema))
         case nodes.Sort():
             return Sort(node.attribute)
+        case nodes.Top():
+            return Top(node.window, node.order, node.limit)
         case nodes.Aggregate():
             return _aggregate(node, note)
         case _:

@@ -97,7 +97,7 @@ class Program:
 
 def is_stop(node: nodes.Node) -> bool:
     """Does the node keep state?"""
-    return isinstance(node, nodes.Aggregate | nodes.Distinct | nodes.Sort)
+    return isinstance(node, nodes.Aggregate | nodes.Distinct | nodes.Sort | nodes.Top)
 
 
 def partition_columns(node: nodes.Node) -> tuple[str, ...]:

@@ -252,6 +252,9 @@ class SparkHost:
 
     def _flush(self, report: ReportTo, *, end: bool) -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        for source in self._source_nodes():
+            if now_of(source) is not None:  # time passes without rows too
+                self.ledger.learn(source, [], (), now_of(source))
         streams = self._streams()
         target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
         if all(target[name] == one.advanced for name, one in streams.items()):

@@ -47,7 +47,7 @@ def default_name(call: AggregateCall) -> str:
     ('max_price', 'count')
     """
     words = [call.function, *call.arguments, *map(str, call.options.values())]
-    return re.sub(r"\W+", "_", "_".join(words)).strip("_")
+    return re.sub(r"[\W_]+", "_", "_".join(words)).strip("_")
 
 
 class _Reader:

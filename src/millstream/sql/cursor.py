@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Never
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
@@ -223,10 +223,10 @@ def alike(word: str, expected: str | Iterable[str]) -> str | None:
 
 RESERVED = frozenset(
     {
-        "ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CROSS", "DISTINCT", "ELSE", "END", "EXCEPT", "FROM", "FULL", "GROUP",
-        "GROUP BY", "HAVING", "IN", "INNER", "INTERSECT", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL",
-        "NOT", "NULL", "ON", "OR", "ORDER", "ORDER BY", "RIGHT", "SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE",
-        "WITH",
+        "ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CROSS", "DISTINCT", "ELSE", "END", "EXCEPT", "FROM", "FULL",
+        "GROUP", "GROUP BY", "HAVING", "IN", "INNER", "INTERSECT", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT",
+        "NATURAL", "NOT", "NULL", "ON", "OR", "ORDER", "ORDER BY", "RIGHT", "SELECT", "THEN", "UNION", "USING",
+        "WHEN", "WHERE", "WITH",
     }
 )  # fmt: skip
 """Words that are never a name unless quoted."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.tokens import TokenType
 
 SYNONYMS = {
     "approx_count_distinct": "approx_distinct",

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
@@ -89,7 +88,11 @@ def place(tree: exp.Expr, piece: Piece) -> Piece:
     inside = [(low, high) for low, high in ends if piece.start <= low and high <= piece.end]
     if not inside:
         return piece
-    return Piece(piece.whole, piece.read, min(low for low, _ in inside), max(high for _, high in inside))
+    start, end = min(low for low, _ in inside), max(high for _, high in inside)
+    # A call's last parenthesis has no place of its own.
+    while end < piece.end and piece.read.count("(", start, end) > piece.read.count(")", start, end):
+        end += 1
+    return Piece(piece.whole, piece.read, start, end)
 
 
 def bind(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -> exp.Expr:

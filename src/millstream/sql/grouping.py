@@ -71,7 +71,7 @@ def grouping(
     outputs, exact = _outputs(items, after, tick)
     having = None
     if select.having is not None:
-        having = _text(select.having, names, after, problems, "HAVING")
+        having = _text(select.having, names, after, problems)
     order = tuple((_order_text(one.piece, names, after, outputs, problems), one.descending) for one in select.order)
     if not exact:
         outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
@@ -178,20 +178,19 @@ def _outputs(items: list[Item], after: After, tick: str | None) -> tuple[list[Ou
     return out, exact
 
 
-def _text(piece: Piece, names: Names, after: After, problems: list[Problem], where: str) -> str | None:
+def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> str | None:
     try:
         tree = parse(piece, names.columns)
     except SqlError as error:
         problems += error.problems
         return None
-    found = refused(tree, piece)
-    problems += found
+    problems += refused(tree, piece)
     return write(after.read(tree, piece, aliases=True).tree)
 
 
 def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Output], problems: list[Problem]) -> str:
     """An item of ORDER BY: a column that leaves, by name or number, or what a column is computed from."""
-    text = _text(piece, names, after, problems, "ORDER BY")
+    text = _text(piece, names, after, problems)
     if str(piece).isdecimal() and 1 <= int(str(piece)) <= len(outputs):
         return outputs[int(str(piece)) - 1].name
     for one in outputs:

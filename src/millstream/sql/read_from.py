@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.sql.cursor import RESERVED, Cursor, is_name
 from millstream.sql.lengths import length

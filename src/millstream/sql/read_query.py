@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.core.errors import SqlError
 from millstream.sql.cursor import Cursor
@@ -152,6 +152,8 @@ def _order(cursor: Cursor) -> tuple[Order, ...]:
         found = _DESCENDING.search(str(piece))
         bare = piece if found is None else piece.part(0, found.start())
         descending = found is not None and (found[1] or "").lower() == "desc"
+        if found is not None and (found[3] or "").lower() == "first":
+            cursor.problems.append(piece.problem("nulls come last, always", "Leave NULLS FIRST out."))
         out.append(Order(piece=bare, descending=descending))
         if not cursor.accept_kind(TokenType.COMMA):
             return tuple(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
@@ -67,7 +67,7 @@ def _statement(cursor: Cursor) -> Statement:
         raise cursor.here().error(
             f"{word} is not a statement here", "A stream is only read: CREATE STREAM, CREATE VIEW, INSERT INTO, SELECT."
         )
-    cursor.fail("SELECT, WITH, CREATE STREAM, CREATE VIEW or INSERT INTO", alike(word, _FIRST))
+    return cursor.fail("SELECT, WITH, CREATE STREAM, CREATE VIEW or INSERT INTO", alike(word, _FIRST))
 
 
 def _view(cursor: Cursor, start: int) -> CreateView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.core.errors import nearest
 from millstream.sql.cursor import Cursor
@@ -127,7 +127,9 @@ def _progress(cursor: Cursor) -> Progress | None:
         every = _length(cursor, "EVERY")
         cursor.expect("STEP")
         return Stepped(attribute=attribute, every=every, per=_per(cursor), piece=cursor.piece(start))
-    cursor.fail("WITHIN, EVERY or TIMER", "Write ON ts WITHIN 5 seconds, ON ts EVERY 1 second STEP, or ORDERED ON ts.")
+    return cursor.fail(
+        "WITHIN, EVERY or TIMER", "Write ON ts WITHIN 5 seconds, ON ts EVERY 1 second STEP, or ORDERED ON ts."
+    )
 
 
 def _on(cursor: Cursor) -> Name | None:

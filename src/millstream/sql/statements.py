@@ -25,9 +25,6 @@ class Length:
     rows: bool = False
 
 
-# --- windows ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sliding:
     """`[RANGE r, SLIDE s, WATTR a]`, TUMBLE, HOP, `window(…)`."""
@@ -98,9 +95,6 @@ class Cumulating:
 
 
 Window: TypeAlias = Sliding | ByRows | Growing | ByTuple | Sessions | Cumulating
-
-
-# --- queries ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

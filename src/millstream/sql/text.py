@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import Token, TokenType
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem

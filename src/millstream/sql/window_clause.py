@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from millstream.core.errors import nearest
 from millstream.sql.cursor import Cursor

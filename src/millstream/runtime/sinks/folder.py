@@ -29,7 +29,10 @@ class FolderSink(ABC):
     def write(self, rows: pa.Table, epoch: int) -> None:
         """Write the file of an epoch."""
         hidden, target = self.stage(rows, f"part-{epoch:08d}")
-        hidden.replace(target)
+        try:
+            hidden.replace(target)
+        except OSError as error:
+            raise _failed(target, hidden, error) from error
 
     def stage(self, rows: pa.Table, name: str) -> tuple[Path, Path]:
         """Write a file under a name that readers ignore; returns that and the name it is to have."""
@@ -39,12 +42,7 @@ class FolderSink(ABC):
         try:
             self._write_file(rows, hidden)
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            hidden.unlink(missing_ok=True)
-            raise SinkError(
-                f'"{target}" cannot be written: {error}',
-                hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
-                "and whether the format has the types of the result.",
-            ) from error
+            raise _failed(target, hidden, error) from error
         return hidden, target
 
     def close(self) -> None:
@@ -59,3 +57,13 @@ class FolderSink(ABC):
                 f'folder "{self._folder}" cannot be made: {error}',
                 hint="Give the path of a folder, in a place that may be written to.",
             ) from error
+
+
+def _failed(target: Path, hidden: Path, error: Exception) -> SinkError:
+    """The error to raise when a file cannot be written or given its name; what was written is removed."""
+    hidden.unlink(missing_ok=True)
+    return SinkError(
+        f'"{target}" cannot be written: {error}',
+        hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
+        "and whether the format has the types of the result.",
+    )

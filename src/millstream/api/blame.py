@@ -1,0 +1,46 @@
+"""Errors of the fluent API, put where they belong in the statement."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millstream.core.errors import MillstreamError, NotYetError, SqlError
+from millstream.core.problem import Problem
+from millstream.sql.functions import FUNCTIONS
+from millstream.sql.text import Piece
+
+_MISSING = re.compile(r"Function with name \"?(\w+)\"? does not exist", re.IGNORECASE)
+_ENGINE = re.compile(r"\b(Binder|Catalog|Conversion|Parser|Invalid Input) Error: ")
+
+
+@contextmanager
+def at(piece: Piece, problems: list[Problem]) -> Iterator[None]:
+    """Whatever is wrong in here is wrong with this piece."""
+    try:
+        yield
+    except SqlError as error:
+        problems += error.problems
+    except MillstreamError as error:
+        problems.append(blame(piece, error))
+
+
+def blame(piece: Piece, error: MillstreamError) -> Problem:
+    """The error as a problem of a piece; an unknown function is pointed at."""
+    missing = _MISSING.search(error.fact)
+    if missing is None:
+        return piece.problem(_ENGINE.sub("", error.fact), error.hint)
+    name = missing[1]
+    found = re.search(rf"\b{re.escape(name)}\b", str(piece), re.IGNORECASE)
+    close = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
+    hint = f'Did you mean "{close[0]}"?' if close else "Functions are Spark's; docs/sql.md lists the aggregates."
+    where = piece if found is None else piece.part(found.start(), found.end())
+    return where.problem(f'there is no function "{name}"', hint)
+
+
+def settle(problems: list[Problem]) -> None:
+    """Stop here if there are problems; if all of them are things we cannot do yet, say that."""
+    if problems:
+        raise (NotYetError if all(one.not_yet for one in problems) else SqlError)(problems)

@@ -1,0 +1,51 @@
+"""What a statement can name: the streams, the views and the queries of an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millstream.api.stream import Stream
+from millstream.core.errors import PlanError
+from millstream.plan import nodes
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+    from millstream.api.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The names of one engine."""
+
+    engine: Engine
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """Sources, by name."""
+        return {name: Stream(self.engine, node) for name, node in self.engine._streams.items()}
+
+    @property
+    def views(self) -> dict[str, Query]:
+        """Queries that only have a name to be read by."""
+        return self.engine._views
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        """Queries that run."""
+        return self.engine._queries
+
+    @property
+    def names(self) -> list[str]:
+        """Everything that FROM may name."""
+        return list(dict.fromkeys([*self.views, *self.streams, *self.queries]))
+
+    def add_view(self, name: str, query: Query) -> None:
+        """A query to be read by this name."""
+        if name in self.views or name in self.streams:
+            raise PlanError(f'there is a stream or view "{name}" already', hint="Choose another name.")
+        self.views[name] = query
+
+    def redeclare(self, node: nodes.Source) -> None:
+        """A stream again, with a promise that it did not make before."""
+        self.engine._streams[node.name] = node

@@ -1,0 +1,141 @@
+"""CREATE STREAM: types, sources and promises of a statement as the engine takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millstream.api import progress as promise
+from millstream.api.blame import at, settle
+from millstream.api.catalog import Catalog
+from millstream.api.query import Query
+from millstream.api.rate import Rate
+from millstream.core.errors import SourceError, nearest
+from millstream.core.problem import Problem
+from millstream.runtime.sources import files
+from millstream.sql import statements as sql
+from millstream.sql.types import Type, read_type
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+
+_FILE_OPTIONS = {"epoch_files": int, "epoch_rows": int, "pattern": str, "maxFilesPerTrigger": int}
+_RATE_OPTIONS = {"rowsPerSecond": int, "rows": int, "start": str}
+_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+
+
+def declare(engine: Engine, statement: sql.CreateStream) -> Query:
+    """Add the stream to the engine; as a query, so that it can be named and read."""
+    problems: list[Problem] = []
+    name = statement.name
+    if name.text in Catalog(engine).names:
+        problems.append(name.piece.problem(f'there is a stream or query "{name.text}" already', "Choose another name."))
+    fields: list[pa.Field] = []
+    for column in statement.columns:
+        with at(column.kind, problems):
+            fields.append(pa.field(column.name.text, arrow_type(read_type(column.kind))))
+    options = _options(statement, problems)
+    settle(problems)
+    schema = pa.schema(fields) if fields else None
+    source: Any = None
+    known: list[str] = []
+    with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
+        source = _source(statement, schema, options)
+        known = list(source.schema.names)
+    settle(problems)
+    made: Any = None
+    if statement.progress is not None:
+        _check_names(statement.progress, known, problems)
+        settle(problems)
+        with at(statement.progress.piece, problems):
+            made = _promise(statement.progress)
+    settle(problems)
+    with at((statement.progress or statement.name).piece, problems):
+        stream = engine.stream(statement.name.text, source, progress=made)
+    settle(problems)
+    return Query(engine, stream.node)
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type of a type as SQL names it."""
+    match kind.name:
+        case "array":
+            return pa.list_(arrow_type(kind.inner[0][1]))
+        case "struct":
+            return pa.struct([pa.field(name, arrow_type(one)) for name, one in kind.inner])
+        case "map":
+            return pa.map_(arrow_type(kind.inner[0][1]), arrow_type(kind.inner[1][1]))
+        case "decimal":
+            return pa.decimal128(*kind.numbers)
+        case "timestamp":
+            return pa.timestamp("us", "UTC")
+        case "timestamp_ntz":
+            return pa.timestamp("us")
+        case name:
+            return pa.type_for_alias(name)
+
+
+def _options(statement: sql.CreateStream, problems: list[Problem]) -> dict[str, Any]:
+    if statement.format.text == "kafka":
+        return {name.text: value for name, value in statement.options}
+    known = _RATE_OPTIONS if statement.format.text == "rate" else _FILE_OPTIONS
+    out: dict[str, Any] = {}
+    for name, value in statement.options:
+        kind = known.get(name.text)
+        if kind is None:
+            problems.append(name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known)))
+        elif kind is int and not value.isdecimal():
+            problems.append(name.piece.problem(f"{name.text} is {value}, which is no number", "Give a whole number."))
+        else:
+            out["epoch_files" if name.text == "maxFilesPerTrigger" else name.text] = kind(value)
+    return out
+
+
+def _source(statement: sql.CreateStream, schema: pa.Schema | None, options: dict[str, Any]) -> Any:
+    match statement.format.text:
+        case "kafka":
+            raise SourceError(
+                "kafka is read through Spark, by its connector package",
+                hint=f"Start Spark with --packages {_CONNECTOR}:<version of Spark>, and give "
+                'engine.stream(…, spark.readStream.format("kafka").options(…).load()).',
+            )
+        case "rate":
+            if schema is not None:
+                raise SourceError("rate has the columns timestamp and value", hint="Leave the columns out.")
+            return Rate(options.get("rowsPerSecond", 1), options.get("rows"), options.get("start"))
+        case name:
+            assert statement.path is not None
+            return files(statement.path.text, name, schema=schema, **options)
+
+
+def _check_names(progress: sql.Progress, known: list[str], problems: list[Problem]) -> None:
+    named = [progress.attribute, *progress.per]
+    if isinstance(progress, sql.Supplied):
+        named.append(progress.mark)
+    problems += [
+        one.piece.problem(f'there is no column "{one.text}"', nearest(one.text, known))
+        for one in named
+        if one is not None and one.text not in known
+    ]
+
+
+def _promise(progress: sql.Progress) -> Any:
+    match progress:
+        case sql.Ordered():
+            made = promise.ordered(progress.attribute.text)
+        case sql.Within() if progress.length.rows:
+            made = promise.bounded_disorder(progress.attribute.text, rows=int(progress.length.value))
+        case sql.Within():
+            made = promise.bounded_disorder(progress.attribute.text, progress.length.value)
+        case sql.Stepped():
+            made = promise.step(progress.attribute.text, progress.every.value)
+        case sql.Timed():
+            lull = None if progress.lull is None else progress.lull.value
+            made = promise.timer(progress.attribute.text, progress.every.value, lull=lull)
+        case sql.Supplied():
+            attribute = None if progress.attribute is None else progress.attribute.text
+            mark = None if progress.mark is None else progress.mark.text
+            made = promise.supplied(attribute) if mark is None else promise.embedded(mark, attribute)
+    keys = [one.text for one in progress.per]
+    return promise.per_group(keys, made) if keys else made

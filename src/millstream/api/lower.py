@@ -1,0 +1,261 @@
+"""Queries as statements describe them, built with the fluent API: the same plan as if it had been typed in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from millstream.api.blame import at, settle
+from millstream.api.catalog import Catalog
+from millstream.api.lower_window import progressing, ticking, windowed
+from millstream.api.promise import promised
+from millstream.api.query import Query
+from millstream.api.stream import Stream, Windowed
+from millstream.core.errors import MillstreamError, nearest
+from millstream.core.problem import Problem
+from millstream.plan import nodes
+from millstream.sql import statements as sql
+from millstream.sql.expressions import Names, quoted, scalar, spelled
+from millstream.sql.grouping import WINDOW_COLUMNS, Grouping, grouping, has_aggregates
+from millstream.sql.projection import Output, projection
+from millstream.sql.text import Piece
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+
+Local = Mapping[str, Stream]
+"""The queries of WITH, by name."""
+
+
+def lower(engine: Engine, query: sql.Query, local: Local | None = None) -> Query:
+    """The query that a description means, or all that is wrong with it."""
+    known = dict(local or {})
+    for name, one in query.ctes:
+        known[name.text] = lower(engine, one, known)
+    match query:
+        case sql.SetUnion():
+            return _union(engine, query, known)
+        case sql.Select():
+            return _Lowering(engine, known).select(query)
+
+
+def _union(engine: Engine, query: sql.SetUnion, local: Local) -> Query:
+    problems: list[Problem] = []
+    sides: list[Query] = []
+    for side in (query.left, query.right):
+        with at(side.piece, problems):
+            sides.append(lower(engine, side, local))
+    settle(problems)
+    left, right = sides
+    names, others = left.schema.names, right.schema.names
+    if len(names) != len(others):
+        raise query.right.piece.error(
+            f"this side of the union has {len(others)} columns, and the first has {len(names)}",
+            "Select the same columns on both sides.",
+        )
+    if names != others:
+        right = right.select(*(f"{quoted(b)} AS {quoted(a)}" for a, b in zip(names, others, strict=True)))
+    with at(query.right.piece, problems):
+        both = left.union(right)
+        return both.distinct() if query.distinct else both
+    settle(problems)
+    raise AssertionError
+
+
+class _Lowering:
+    """One SELECT, clause by clause, in the order in which they mean something."""
+
+    def __init__(self, engine: Engine, local: Local) -> None:
+        self.engine = engine
+        self.local = local
+        self.problems: list[Problem] = []
+
+    def select(self, select: sql.Select) -> Query:
+        stream, relations = self._from(select.source)
+        settle(self.problems)
+        names = Names(tuple(stream.schema.names), relations)
+        if select.where is not None:
+            condition = scalar(select.where, names, self.problems, "WHERE")
+            if not self.problems:
+                with at(select.where, self.problems):
+                    stream = stream.where(condition)
+        window = self._window(select)
+        if window is not None or has_aggregates(select, names):
+            made = self._aggregate(select, stream, names, window)
+        else:
+            made = self._project(select, stream, names)
+        settle(self.problems)
+        return made.distinct() if select.distinct else made
+
+    # --- FROM ---
+
+    def _from(self, source: sql.From) -> tuple[Stream, tuple[str, ...]]:
+        """The stream that FROM means, and the names that its columns may be qualified with."""
+        alias = () if source.alias is None else (source.alias.text,)
+        match source:
+            case sql.FromName():
+                return self._named(source), (*alias, source.name.text)
+            case sql.FromQuery():
+                return lower(self.engine, source.query, self.local), alias
+            case sql.FromUnion():
+                parts = [self._from(one) for one in source.inputs]
+                settle(self.problems)
+                first, *others = (stream for stream, _ in parts)
+                with at(source.piece, self.problems):
+                    first = first.union(*others)
+                return first, (*alias, *(name for _, names in parts for name in names))
+            case sql.FromJoin():
+                return self._join(source), alias
+
+    def _named(self, source: sql.FromName) -> Stream:
+        name, catalog = source.name.text, Catalog(self.engine)
+        views, streams = catalog.views, catalog.streams
+        known = [*self.local, *catalog.names]
+        found = spelled(name, known)
+        if found is None:
+            hint = nearest(name, dict.fromkeys(known)) if known else "There is none: begin with CREATE STREAM."
+            raise source.name.piece.error(f'there is no stream "{name}"', hint)
+        made = self.local.get(found) or views.get(found) or (None if found in streams else catalog.queries[found])
+        if made is None:
+            return streams[found] if source.delay is None else promised(catalog, streams[found], source.delay)
+        if source.delay is not None:
+            raise source.delay.piece.error(f"{found} is no stream but a query", "Promise it where its stream is read.")
+        return made
+
+    def _join(self, source: sql.FromJoin) -> Stream:
+        for one in source.inputs:
+            with at(one.piece, self.problems):
+                self._from(one)
+        if not self.problems:
+            self.problems.append(
+                source.piece.problem(
+                    f"not yet: join, the operator that {len(source.inputs)} streams in FROM need",
+                    "Queries over one stream, or a UNION of several, run today.",
+                    not_yet=True,
+                )
+            )
+        settle(self.problems)
+        raise AssertionError
+
+    def _window(self, select: sql.Select) -> sql.Window | None:
+        """The window of the query, wherever it was written."""
+        of_from, of_select = select.source.window, select.window
+        if of_from is not None and of_select is not None:
+            raise of_select.piece.error("a second window", "The stream in FROM has one already: leave one out.")
+        return of_select or of_from
+
+    # --- the select list ---
+
+    def _project(self, select: sql.Select, stream: Stream, names: Names) -> Query:
+        outputs = projection(select, names, self.problems)
+        order = select.order
+        if select.limit is not None:
+            self.problems.append(
+                select.limit.piece.problem("LIMIT has no window to count in", "Leave it out, or aggregate by windows.")
+            )
+        if len(order) > 1 or (order and order[0].descending):
+            self.problems.append(order[-1].piece.problem("a stream is ordered by one attribute, upwards", "See sort."))
+        settle(self.problems)
+        made = stream
+        if [one.name for one in outputs] != list(names.columns) or any(o.text != quoted(o.name) for o in outputs):
+            made = self._computed(stream, outputs)
+        for one in order[:1]:
+            made = self._sorted(made, str(one.piece).strip("`"), one.piece)
+        return _as_query(made)
+
+    def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
+        made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
+        if window is not None:
+            self._window_used(made, window)
+        settle(self.problems)
+        if made.computed:
+            every = [Output(name, quoted(name), select.piece) for name in names.columns]
+            stream = self._computed(stream, [*every, *made.computed])
+            settle(self.problems)
+        cut = ticking(stream, str(made.tick)) if window is None else windowed(stream, window, names, self.problems)
+        settle(self.problems)
+        assert cut is not None
+        result = self._called(cut.group_by(*made.groups), made)
+        if made.having is not None and select.having is not None:
+            with at(select.having, self.problems):
+                result = result.where(made.having)
+        settle(self.problems)
+        if select.limit is not None:
+            return self._top(made, result, select.limit.rows)
+        if made.outputs is not None:
+            result = _as_query(self._computed(result, made.outputs))
+        return self._ordered(select, made, result)
+
+    def _window_used(self, made: Grouping, window: sql.Window) -> None:
+        if not made.calls and not self.problems:
+            self.problems.append(
+                window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
+            )
+
+    def _called(self, cut: Windowed, made: Grouping) -> Query:
+        try:
+            calls: dict[str, Any] = {one.name: one.call for one in made.calls}
+            return cut.agg(**calls)
+        except MillstreamError:
+            # One by one, to say which.
+            for one in made.calls:
+                with at(one.piece, self.problems):
+                    alone: dict[str, Any] = {one.name: one.call}
+                    cut.agg(**alone)
+            settle(self.problems)
+            raise
+
+    def _computed(self, stream: Stream, outputs: Sequence[Output]) -> Stream:
+        texts = [f"{one.text} AS {quoted(one.name)}" for one in outputs]
+        try:
+            return stream.select(*texts)
+        except MillstreamError:
+            for one, text in zip(outputs, texts, strict=True):
+                with at(one.piece, self.problems):
+                    stream.select(text)
+            settle(self.problems)
+            raise
+
+    def _top(self, made: Grouping, result: Query, limit: int) -> Query:
+        """The first rows of each window. The window's columns go along until then, if they are not asked for."""
+        if made.outputs is None:
+            return _top(result, WINDOW_COLUMNS, made.order, limit)
+        hidden = {name: f"__{name}" for name in WINDOW_COLUMNS}
+        along = [Output(new, name, made.outputs[0].piece) for name, new in hidden.items()]
+        names = [one.name for one in made.outputs]
+        order = tuple((name if name in names else hidden[name], down) for name, down in made.order)
+        wide = _as_query(self._computed(result, [*along, *made.outputs]))
+        return _top(wide, tuple(hidden.values()), order, limit).select(*map(quoted, names))
+
+    def _ordered(self, select: sql.Select, made: Grouping, result: Query) -> Query:
+        if not made.order:
+            return result
+        (name, descending), piece = made.order[0], select.order[0].piece
+        if len(made.order) > 1 or descending:
+            raise piece.error(
+                "without LIMIT, results are ordered by one window column, upwards",
+                "Order by window_end, or say LIMIT n for the first n of each window.",
+            )
+        return _as_query(self._sorted(result, name, piece))
+
+    def _sorted(self, stream: Stream, name: str, piece: Piece) -> Stream:
+        found = spelled(name.rpartition(".")[2], stream.schema.names)
+        if found is None or found not in progressing(stream.node):
+            known = ", ".join(progressing(stream.node)) or "none"
+            self.problems.append(
+                piece.problem(
+                    f"{name} makes no progress, so rows could never leave in its order", f"What does: {known}."
+                )
+            )
+            return stream
+        with at(piece, self.problems):
+            return stream.sort(found)
+        return stream
+
+
+def _top(query: Query, window: tuple[str, ...], order: tuple[tuple[str, bool], ...], limit: int) -> Query:
+    return Query(query.engine, nodes.Top(input=query.node, window=window, order=order, limit=limit))
+
+
+def _as_query(stream: Stream) -> Query:
+    return stream if isinstance(stream, Query) else Query(stream.engine, stream.node)

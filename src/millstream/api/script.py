@@ -1,0 +1,129 @@
+"""A script: several statements that share one engine. What `millstream run FILE.sql` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.api.blame import settle
+from millstream.api.sql import perform
+from millstream.core.errors import SqlError
+from millstream.core.problem import Problem
+from millstream.sql.read_statement import read_one
+from millstream.sql.statements import CreateStream, CreateView, Insert, Statement
+from millstream.sql.text import statements
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+    from millstream.api.query import Query
+
+
+@dataclass(slots=True)
+class Done:
+    """A statement and what became of it: the query, view or stream it made, or its problems."""
+
+    line: int
+    kind: str
+    name: str = ""
+    query: Query | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def runs(self) -> bool:
+        """Is this a query that runs, and not only a name?"""
+        return self.kind == "query" and self.query is not None
+
+
+@dataclass
+class Script:
+    """Statements as text, to be carried out on an engine.
+
+    >>> import millstream as ms
+    >>> script = ms.Script('''
+    ...     CREATE STREAM ticks FROM rate OPTIONS (rowsPerSecond 10, rows 30, start '2026-01-01')
+    ...         PROGRESS ORDERED ON timestamp;
+    ...     INSERT INTO memory 'counts' SELECT count(*) AS n FROM ticks [RANGE 1 second, WATTR timestamp];
+    ... ''')
+    >>> engine = ms.Engine(host="local")
+    >>> counts = script.bind(engine)[0]
+    >>> engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    True
+    >>> counts.table()["n"].to_pylist()
+    [10, 10, 10]
+    """
+
+    text: str
+    done: list[Done] = field(default_factory=list[Done])
+
+    @classmethod
+    def load(cls, path: str | Path) -> Script:
+        """The script in a file."""
+        return cls(Path(path).read_text(encoding="utf-8"))
+
+    def bind(self, engine: Engine, *, show: Callable[[Query], object] | None = None) -> list[Query]:
+        """Carry out every statement; the queries that run, in order, or all problems of all statements.
+
+        `show` is what to do with the query of a plain SELECT; without it, its rows are kept in memory.
+        """
+        problems = [one for done in self.check(engine, show=show) for one in done.problems]
+        settle(problems)
+        return [done.query for done in self.done if done.runs and done.query is not None]
+
+    def check(self, engine: Engine, *, show: Callable[[Query], object] | None = None) -> list[Done]:
+        """Carry out what can be, and say of each statement what became of it."""
+        self.done = []
+        found = statements(self.text)
+        if not found:
+            raise SqlError([Problem("there is no statement", self.text, 0, 1, "Write SELECT … FROM stream.")])
+        for text in found:
+            line = text.whole.count("\n", 0, text.tokens[0].start) + 1
+            done = Done(line, _guess(text.tokens[0].text))
+            self.done.append(done)
+            try:
+                statement = read_one(text)
+                done.kind, done.name = _kind(statement)
+                done.query = perform(engine, statement)
+                if isinstance(statement, Insert):
+                    done.name = self._run(engine, statement, done.query, show)
+            except SqlError as error:
+                done.problems = error.problems
+        return self.done
+
+    def _run(self, engine: Engine, statement: Insert, query: Query, show: Callable[[Query], object] | None) -> str:
+        """Have the engine run a query, under a name that nobody has."""
+        if query.name is None:
+            query.named(_free(engine, "" if statement.path is None else Path(statement.path.text).stem))
+        elif statement.path is not None and statement.format is not None and statement.format.text != "memory":
+            query.named(_free(engine, Path(statement.path.text).stem))
+        if statement.format is None:
+            if show is None:
+                query.to_memory()
+            else:
+                show(query)
+        return str(query.name)
+
+
+def _free(engine: Engine, wish: str) -> str:
+    taken = {*engine._queries, *engine._streams, *engine._views}
+    if wish and wish not in taken:
+        return wish
+    number = 1
+    while f"query_{number}" in taken:
+        number += 1
+    return f"query_{number}"
+
+
+def _kind(statement: Statement) -> tuple[str, str]:
+    match statement:
+        case CreateStream():
+            return "stream", statement.name.text
+        case CreateView():
+            return "view", statement.name.text
+        case Insert():
+            return "query", ""
+
+
+def _guess(word: str) -> str:
+    return "query" if word.upper() in ("SELECT", "WITH", "INSERT") else "statement"

@@ -1,0 +1,87 @@
+"""One SQL statement, executed: a stream is declared, a view named, a query asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.api.blame import at, settle
+from millstream.api.catalog import Catalog
+from millstream.api.declare import declare
+from millstream.api.lower import lower
+from millstream.api.query import Query
+from millstream.core.errors import SqlError
+from millstream.core.problem import Problem
+from millstream.sql.read_statement import read
+from millstream.sql.statements import CreateStream, CreateView, Insert, Statement
+
+if TYPE_CHECKING:
+    from millstream.api.engine import Engine
+
+
+def execute(engine: Engine, text: str, *, name: str | None = None) -> Query:
+    """The query of a text that is one statement.
+
+    >>> import millstream as ms
+    >>> engine = ms.Engine(host="local")
+    >>> _ = engine.stream("bids", [{"ts": 1, "price": 5}, {"ts": 2, "price": 7}])
+    >>> top = engine.sql("SELECT max(price) AS top FROM bids [RANGE 10, WATTR ts]", name="top")
+    >>> engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    True
+    >>> top.table().to_pylist()
+    [{'window_id': 0, 'window_start': 0, 'window_end': 10, 'top': 7}]
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise SqlError([Problem("there is no statement", str(text or ""), 0, 1, "Write SELECT … FROM stream.")])
+    found = read(text)
+    if not found:
+        raise SqlError([Problem("there is no statement", text, 0, 1, "Write SELECT … FROM stream.")])
+    if len(found) > 1:
+        raise found[1].piece.error(
+            "a second statement, and one is expected", "Several statements are a script: ms.Script(text)."
+        )
+    query = perform(engine, found[0])
+    if name is not None:
+        query.named(name)
+    return query
+
+
+def perform(engine: Engine, statement: Statement) -> Query:
+    """Do what a statement says; the query, view or stream that it made."""
+    match statement:
+        case CreateStream():
+            return declare(engine, statement)
+        case CreateView():
+            query = lower(engine, statement.query)
+            problems: list[Problem] = []
+            with at(statement.name.piece, problems):
+                Catalog(engine).add_view(statement.name.text, query)
+            settle(problems)
+            return query
+        case Insert():
+            return _into(lower(engine, statement.query), statement)
+
+
+def _into(query: Query, statement: Insert) -> Query:
+    """The query with the sink that INSERT names; a plain SELECT has none yet."""
+    if statement.format is None:
+        return query
+    # A view may go to several sinks, and each is a query of its own.
+    out = Query(query.engine, query.node)
+    path = "" if statement.path is None else statement.path.text
+    problems: list[Problem] = []
+    with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
+        match statement.format.text:
+            case "parquet":
+                out.to_parquet(path)
+            case "csv":
+                out.to_csv(path)
+            case "json":
+                out.to_json(path)
+            case "console":
+                out.to_console()
+            case _:
+                if path:
+                    out.named(path)
+                out.to_memory()
+    settle(problems)
+    return out

@@ -1,0 +1,198 @@
+"""Data frames as streams: files in triggers, batch frames, reduction by Spark, late and rejected rows, sinks."""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import millstream as ms
+from millstream.spark.reduce import native_reduce
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("g", pa.int64()), ("v", pa.int64())])
+START = datetime(2024, 1, 1, tzinfo=UTC)
+EPOCHS, ROWS = 4, 80
+
+
+def make_rows() -> list[dict[str, Any]]:
+    """Disordered rows with a null time now and then, and one that is late."""
+    rnd = random.Random(3)
+    seconds = sorted(rnd.randint(0, 240) for _ in range(EPOCHS * ROWS))
+    seconds.sort(key=lambda second: second + rnd.randint(0, 9))
+    rows = [
+        {
+            "ts": START + timedelta(seconds=second) if rnd.random() > 0.02 else None,
+            "k": rnd.choice(["a", "b", None]),
+            "g": rnd.randint(0, 5),
+            "v": rnd.choice([None, 1, 2, 3, 2**40, -7]),
+        }
+        for second in seconds
+    ]
+    rows[3 * ROWS + 5]["ts"] = START
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One Parquet file an epoch."""
+    rows, out = make_rows(), tmp_path / "in"
+    out.mkdir()
+    for i in range(EPOCHS):
+        path = out / f"{i}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows[i * ROWS : (i + 1) * ROWS], schema=SCHEMA), path)
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))  # Spark takes files in the order of their times
+    return out
+
+
+def files(spark: Any, folder: Path) -> Any:
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def ask(engine: ms.Engine, source: Any, **aggregates: Any) -> Any:
+    stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds"))
+    windowed = stream.where("v > 1 OR v IS NULL").window("ts", range="30 seconds", slide="10 seconds")
+    calls = {"n": ms.count(), "total": ms.sum("v"), "high": ms.max("v"), "low": ms.min("v"), "mean": ms.avg("v")}
+    return windowed.group_by("k", "g").agg(**calls, **aggregates).named("q")
+
+
+def bag(table: pa.Table) -> list[str]:
+    return sorted(repr(row) for row in table.to_pylist())
+
+
+def without_epoch(table: pa.Table) -> list[str]:
+    return bag(table.drop_columns(["epoch"]))
+
+
+def local_answer(folder: Path, **aggregates: Any) -> tuple[Any, Any]:
+    engine = ms.Engine(host="local")
+    query = ask(engine, ms.files(str(folder), format="parquet"), **aggregates)
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+    return query, run
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+@pytest.mark.parametrize("aggregates", [{}, {"middle": ms.median("v")}], ids=["reduced by Spark", "by kernels"])
+def test_a_file_stream_answers_as_on_the_local_host(
+    spark: Any, folder: Path, partitions: int, aggregates: dict[str, Any]
+) -> None:
+    here, here_run = local_answer(folder, **aggregates)
+    engine = ms.Engine(spark, partitions=partitions)
+    there = ask(engine, files(spark, folder), **aggregates)
+
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+
+    assert (native_reduce(engine.host.program) is not None) == (not aggregates)
+    assert bag(here.table()) == bag(there.table())
+    assert without_epoch(here.late.table()) == without_epoch(there.late.table())
+    assert without_epoch(here.rejected.table()) == without_epoch(there.rejected.table())
+    assert 1 == there.late.table().num_rows
+    assert here_run.progress["queries"]["q"]["books"] == run.progress["queries"]["q"]["books"]
+
+
+def test_a_batch_frame_is_one_epoch(spark: Any, folder: Path) -> None:
+    engine = ms.Engine(spark, partitions=2)
+    query = ask(engine, spark.read.parquet(str(folder)))
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    # In one epoch no row is ruled out by an earlier one: what was late is in.
+    assert 0 == query.late.table().num_rows
+    assert sum(query.table()["n"].to_pylist()) > 0
+
+
+def test_two_file_streams_share_an_epoch(spark: Any, folder: Path) -> None:
+    def union(engine: ms.Engine, a: Any, b: Any) -> Any:
+        one = engine.stream("a", a, progress=ms.bounded_disorder("ts", "10 seconds"))
+        two = engine.stream("b", b, progress=ms.bounded_disorder("ts", "10 seconds"))
+        query = one.union(two).window("ts", range="1 minute").group_by("k").agg(n=ms.count()).named("q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        return query
+
+    here = union(ms.Engine(host="local"), *(ms.files(str(folder), format="parquet") for _ in range(2)))
+    there = union(ms.Engine(spark, partitions=2), files(spark, folder), files(spark, folder))
+
+    assert bag(here.table()) == bag(there.table())
+
+
+def test_what_punctuation_has_not_closed_stays_open_and_is_reported(spark: Any, folder: Path) -> None:
+    engine = ms.Engine(spark, partitions=2)
+    ask(engine, files(spark, folder))
+
+    run = engine.start(ms.available_now())
+    run.await_termination()
+
+    aggregate = run.progress["queries"]["q"]["operators"][-1]
+    assert aggregate["open_windows"] > 0
+    assert aggregate["state_rows"] > 0
+    assert 10_000_000 == run.progress["sources"]["s"]["lag"]
+    assert set(run.recent_progress[0]["durationMs"]) == {"job", "commit"}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_a_folder_sink_shows_whole_epochs_to_spark_and_pyarrow(
+    spark: Any, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    here, _ = local_answer(folder)
+    engine = ms.Engine(spark, partitions=2)
+    query = ask(engine, files(spark, folder)).to_memory()
+    getattr(query, f"to_{kind}")(tmp_path / "out")
+    query.late.to_parquet(tmp_path / "late")
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert bag(here.table()) == bag(query.table())
+    read = spark.read.option("header", "true")
+    assert here.table().num_rows == getattr(read, kind)(str(tmp_path / "out")).count()
+    assert 1 == spark.read.parquet(str(tmp_path / "late")).count()
+    if kind == "parquet":
+        assert bag(here.table()) == bag(ds.dataset(tmp_path / "out").to_table())
+
+
+def test_for_each_gets_a_data_frame_and_a_number(spark: Any, folder: Path) -> None:
+    here, _ = local_answer(folder)
+    engine = ms.Engine(spark, partitions=2)
+    counted: dict[int, int] = {}
+    ask(engine, files(spark, folder)).for_each(lambda frame, epoch: counted.update({epoch: frame.count()}))
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert here.table().num_rows == sum(counted.values())
+
+
+def test_a_spark_table_is_a_sink(spark: Any, folder: Path) -> None:
+    here, _ = local_answer(folder)
+    engine = ms.Engine(spark, partitions=2)
+    spark.sql("DROP TABLE IF EXISTS windows_of_q")
+    ask(engine, files(spark, folder)).to_table("windows_of_q")
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert here.table().num_rows == spark.table("windows_of_q").count()
+    spark.sql("DROP TABLE windows_of_q")
+
+
+def test_a_trigger_at_intervals_closes_windows_while_it_waits(spark: Any, folder: Path) -> None:
+    here, _ = local_answer(folder)
+    engine = ms.Engine(spark, partitions=2)
+    query = ask(engine, files(spark, folder))
+    run = engine.start(ms.every("200 ms"))
+    while len([one for one in run.recent_progress if one["numInputRows"]]) < EPOCHS and run.is_active:
+        run.await_termination(0.2)
+    run.stop()
+
+    assert not run.is_active
+    closed = {row for row in bag(here.table()) if row in bag(query.table())}
+    assert closed == set(bag(query.table()))
+    assert len(closed) > 100
