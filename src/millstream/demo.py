@@ -8,16 +8,20 @@ batch query over the bids in order.
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -34,7 +38,7 @@ PACE = 0.05
 """Seconds from one epoch to the next, so that there is something to watch."""
 
 _SECONDS = 120  # of stream time, however many rows
-_EPOCHS = 100
+_EPOCHS = {"local": 100, "spark": 30}  # an epoch on Spark is a job
 _AUCTIONS = 100
 _DISORDER = timedelta(seconds=5)
 _LATE_BY = timedelta(seconds=30)
@@ -72,23 +76,29 @@ def run_demo(console: Console, *, rows: int = ROWS, host: str = "local", pace: f
     """
     console.print(f"{rows:,} bids on {_AUCTIONS} auctions, arriving up to {_DISORDER.seconds} s out of order")
     ordered = auction.bids(rows, keys=_AUCTIONS, rate=rows / _SECONDS)
-    epochs, planted = _arrivals(ordered)
-    total = sum(epoch.num_rows for epoch in epochs)
+    epochs, planted = _arrivals(ordered, _EPOCHS[host])
+    if host == "local":
+        return _run(console, ms.Engine(host=host), epochs, _paced(epochs, pace), planted, ordered)
+    console.print("starting Spark in this process: some seconds, once")
+    with tempfile.TemporaryDirectory(prefix="millstream-demo-") as folder:
+        engine = ms.Engine(checkpoint=Path(folder) / "checkpoint")
+        console.print(f"Spark {engine.spark.version}: the bids are a folder of Parquet files, one an epoch")
+        return _run(console, engine, epochs, _as_files(engine.spark, epochs, Path(folder) / "bids"), planted, ordered)
 
-    engine = ms.Engine(host=host)
-    bids = engine.stream(
-        "bids",
-        _paced(epochs, pace),
-        schema=ordered.schema,
-        progress=ms.bounded_disorder("ts", _DISORDER),
-    )
+
+def _run(
+    console: Console, engine: ms.Engine, epochs: list[pa.Table], source: Any, planted: int, ordered: pa.Table
+) -> Verdict:
+    total = sum(epoch.num_rows for epoch in epochs)
+    schema = ordered.schema if isinstance(source, Iterator) else None
+    bids = engine.stream("bids", source, schema=schema, progress=ms.bounded_disorder("ts", _DISORDER))
     newest = _Newest()
     top = (
         bids.window("ts", range="60 seconds", slide="1 second", start=START)
         .group_by("auction")
         .agg(bids=ms.count(), top=ms.max("price"), mean=ms.avg("price"))
         .to_memory()
-        .for_each(newest.take)
+        .to(newest)
         .named("top")
     )
     screen = _Screen(console, total, newest)
@@ -105,10 +115,21 @@ def run_demo(console: Console, *, rows: int = ROWS, host: str = "local", pace: f
     return _check(console, ordered, planted, top)
 
 
-def _arrivals(ordered: pa.Table) -> tuple[list[pa.Table], int]:
+def _as_files(spark: Any, epochs: list[pa.Table], folder: Path) -> Any:
+    """The epochs as a stream of files, in the order of their times of change."""
+    folder.mkdir()
+    for i, epoch in enumerate(epochs):
+        path = folder / f"{i:04d}.parquet"
+        pq.write_table(epoch, path)
+        os.utime(path, (START.timestamp() + i, START.timestamp() + i))
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def _arrivals(ordered: pa.Table, count: int) -> tuple[list[pa.Table], int]:
     """The bids as they arrive, an epoch a table, and in how many epochs wrong rows were planted."""
     arriving = disorder.bounded(ordered, "ts", _DISORDER)
-    size = -(-arriving.num_rows // _EPOCHS)
+    size = -(-arriving.num_rows // count)
     epochs = [arriving.slice(at, size) for at in range(0, arriving.num_rows, size)]
     planted = range(9, len(epochs), 10)
     for i in planted:
@@ -175,7 +196,10 @@ class _Newest:
     def __init__(self) -> None:
         self.windows: list[tuple[str, ...]] = []
 
-    def take(self, rows: pa.Table, epoch: int) -> None:
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def write(self, rows: pa.Table, epoch: int) -> None:
         """Look at the results of an epoch."""
         del epoch
         last = pc.max(rows["window_id"]).as_py()
@@ -267,7 +291,7 @@ def _clock(bound: str) -> str:
     return bound.partition("T")[2].partition("+")[0] or bound
 
 
-def main(host: str = "local") -> int:
+def main(host: str = "spark") -> int:
     """Run the demo on this terminal; 0 if its results are those of the batch query."""
     console = Console()
     try:
@@ -278,4 +302,4 @@ def main(host: str = "local") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:2]))

@@ -12,9 +12,9 @@ PACKAGE = ROOT / "src" / "millstream"
 BANNED = {
     "accumulator": [],
     "bucket": [],
-    "hop": [],
+    "hop": ["sql"],  # a word of the language it reads
     "straggler": [],
-    "watermark": ["spark"],
+    "watermark": ["spark", "sql"],
 }
 
 

@@ -41,7 +41,7 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     source: Any = None
     known: list[str] = []
     with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
-        source = _source(statement, schema, options)
+        source = _source(engine, statement, schema, options)
         known = list(source.schema.names)
     settle(problems)
     made: Any = None
@@ -92,21 +92,33 @@ def _options(statement: sql.CreateStream, problems: list[Problem]) -> dict[str, 
     return out
 
 
-def _source(statement: sql.CreateStream, schema: pa.Schema | None, options: dict[str, Any]) -> Any:
+def _source(engine: Engine, statement: sql.CreateStream, schema: pa.Schema | None, options: dict[str, Any]) -> Any:
+    path = "" if statement.path is None else statement.path.text
     match statement.format.text:
         case "kafka":
-            raise SourceError(
-                "kafka is read through Spark, by its connector package",
-                hint=f"Start Spark with --packages {_CONNECTOR}:<version of Spark>, and give "
-                'engine.stream(…, spark.readStream.format("kafka").options(…).load()).',
-            )
+            return _kafka(engine.spark, {"subscribe": path, **options} if path else options)
         case "rate":
             if schema is not None:
                 raise SourceError("rate has the columns timestamp and value", hint="Leave the columns out.")
             return Rate(options.get("rowsPerSecond", 1), options.get("rows"), options.get("start"))
         case name:
-            assert statement.path is not None
-            return files(statement.path.text, name, schema=schema, **options)
+            return files(path, name, schema=schema, **options)
+
+
+def _kafka(spark: Any, options: dict[str, Any]) -> Any:
+    """A streaming data frame, for Spark is what reads Kafka; its connector is a package of its own."""
+    if spark is None:
+        raise SourceError(
+            "kafka is read through Spark, and this engine has none",
+            hint=f"Run on Spark, started with --packages {_CONNECTOR}:<version of Spark>.",
+        )
+    try:
+        return spark.readStream.format("kafka").options(**options).load()
+    except Exception as error:
+        raise SourceError(
+            f"kafka cannot be read: {str(error).splitlines()[0]}",
+            hint=f"Spark needs its connector: start it with --packages {_CONNECTOR}:{spark.version}.",
+        ) from error
 
 
 def _check_names(progress: sql.Progress, known: list[str], problems: list[Problem]) -> None:

@@ -81,8 +81,9 @@ class Engine:
         """A stream of rows from a source.
 
         `source` is an Arrow table, an iterable of tables (one an epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable; on Spark also any data frame, streaming or not. `progress` says how the stream's disorder becomes punctuation; without it windows
-        close only at the end of the stream. `epoch_rows` cuts a large table into epochs.
+        files, or a callable; on Spark also any data frame, streaming or not. `progress` says how the stream's
+        disorder becomes punctuation; without it windows close only at the end of the stream. `epoch_rows` cuts a
+        large table into epochs.
         """
         if name in self._streams:
             raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")

@@ -47,6 +47,15 @@ def execute(engine: Engine, text: str, *, name: str | None = None) -> Query:
 
 def perform(engine: Engine, statement: Statement) -> Query:
     """Do what a statement says; the query, view or stream that it made."""
+    try:
+        return _perform(engine, statement)
+    except RecursionError:
+        raise statement.piece.error(
+            "this statement nests too deeply", "Compute a part of it in a sub-query or a view."
+        ) from None
+
+
+def _perform(engine: Engine, statement: Statement) -> Query:
     match statement:
         case CreateStream():
             return declare(engine, statement)

@@ -21,11 +21,14 @@ A message is the fact with its values, then a hint: what to do about it.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from millstream.core.problem import Problem
+
+_MOST = 10  # problems that a message tells at length
 
 
 class MillstreamError(Exception):
@@ -84,10 +87,13 @@ class SqlError(MillstreamError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """What is wrong, in the order of the text."""
-        self.problems = tuple(sorted(problems, key=lambda one: (one.start, one.end)))
-        blocks = [str(one) for one in self.problems]
-        head = [] if len(blocks) == 1 else [f"{len(blocks)} problems"]
-        super().__init__("\n\n".join([*head, *blocks]))
+        self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda one: (one.start, one.end)))
+        times = Counter(one.fact for one in self.problems)
+        first = {one.fact: one for one in reversed(self.problems)}
+        blocks = [one.shown(times[one.fact]) for one in self.problems if first[one.fact] is one]
+        head = [f"{len(self.problems)} problems"] if len(blocks) > 1 else []
+        rest = [f"… and {len(blocks) - _MOST} more"] if len(blocks) > _MOST else []
+        super().__init__("\n\n".join([*head, *blocks[:_MOST], *rest]))
         self.hint = self.problems[0].hint
 
     def __reduce__(self) -> tuple[object, ...]:

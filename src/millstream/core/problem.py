@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _WIDTH = 100
+_LONGEST = 240  # of a fact, which may quote the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +46,28 @@ class Problem:
 
     def __str__(self) -> str:
         """The fact, the line with the culprit underlined, the hint."""
+        return self.shown()
+
+    def shown(self, times: int = 1) -> str:
+        """The same, for a problem that is there so many times."""
         shown, at = self._shown()
         width = max(1, min(self.end, len(self.text)) - self._place)
         width = min(width, max(1, len(shown) - at))
         number = str(self.line)
+        fact = _clean(self.fact) if len(self.fact) <= _LONGEST else _clean(self.fact)[:_LONGEST] + "…"
+        more = f" (and {times - 1:,} more times)" if times > 1 else ""
         lines = [
-            f"line {number}, column {self.column}: {self.fact}",
+            f"line {number}, column {self.column}: {fact}{more}",
             f"  {number} | {shown}".rstrip(),
             f"  {' ' * len(number)} | {' ' * at}{'^' * width}",
         ]
-        return "\n".join(lines if self.hint is None else [*lines, f"Hint: {self.hint}"])
+        return "\n".join(lines if self.hint is None else [*lines, f"Hint: {_clean(self.hint)}"])
 
     def _shown(self) -> tuple[str, int]:
         """The line, cut to what fits on a screen, and where the culprit begins in it."""
         begin = self._line_start
         end = self.text.find("\n", begin)
-        line = "".join(c if c.isprintable() else " " for c in self.text[begin : len(self.text) if end < 0 else end])
+        line = _clean(self.text[begin : len(self.text) if end < 0 else end])
         at = self._place - begin
         low = 0 if len(line) <= _WIDTH else max(0, min(at - _WIDTH // 3, len(line) - _WIDTH))
         shown = line[low : low + _WIDTH]
@@ -69,3 +76,8 @@ class Problem:
         if low + _WIDTH < len(line):
             shown = shown[:-1] + "…"
         return shown, at - low
+
+
+def _clean(text: str) -> str:
+    """A text without what a terminal would obey."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -69,7 +69,7 @@ class Top(Operator):
             for field in rows.schema
             if field.name not in asked and field.name not in self.window and not pa.types.is_nested(field.type)
         ]
-        ordered = rows.take(pc.sort_indices(rows, sort_keys=keys, null_placement="at_end"))
+        ordered = rows.take(pc.sort_indices(rows, sort_keys=keys))
         codes = encode([ordered[name] for name in self.window], ordered.num_rows).codes
         changed = np.flatnonzero(np.diff(codes)) + 1
         begins = np.zeros(len(codes), dtype=np.int64)

@@ -56,7 +56,7 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node) -> dict[str
     `rows_in` is the sum of the others; `accepted` rows are in results or in open windows. The books are those of
     the streams up to the first aggregate above each: what leaves an aggregate is no longer the rows that came.
     """
-    account = dict.fromkeys(("rows_in", "late", "rejected", "filtered", "outside", "guarded"), 0)
+    account: dict[str, int] = dict.fromkeys(("rows_in", "late", "rejected", "filtered", "outside", "guarded"), 0)
     seen: set[int] = set()
 
     def visit(node: nodes.Node) -> int:

@@ -48,9 +48,9 @@ class Order:
 
     sequence: int
     checkpoint: str
-    before: dict[int, Sequence[Progress]]
+    before: Mapping[int, Sequence[Progress]]
     """By node: the progress its inputs had when it last ran."""
-    now: dict[int, Sequence[Progress]]
+    now: Mapping[int, Sequence[Progress]]
     """By node: the progress its inputs have in this epoch."""
     judged: dict[str, Progress]
     """By stream: the progress of earlier epochs, by which rows are late."""

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from millstream.core.domain import BOTTOM
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.window import Sliding
+from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.ops.windowing.paned import Paned
@@ -156,6 +157,7 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     """The partials as a segment for the stop, and the report that tasks at the entrance would have made."""
     node, source = program.nodes[native.stop], program.nodes[native.source]
     assert isinstance(node, nodes.Aggregate)
+    assert isinstance(source, nodes.Source)
     apart = rows[_APART].to_numpy()
     counts = rows[ROWS].to_numpy()
     number = {kind: int(counts[apart == kind].sum()) for kind in (GOOD, REJECTED, LATE, FILTERED)}
@@ -183,9 +185,12 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
         names = [KEY, *node.groups, ROWS]
         columns = {name: kept[name].cast(_type(node, name)) for name in names}
         for i, one in enumerate(operator.spec.aggregates):
-            for j, kind in enumerate(one.kernel.partial_types):
+            assert isinstance(one.kernel, Algebra)
+            kinds = one.kernel.partial_types
+            for j, kind in enumerate(kinds):
                 column = kept[f"a{i}_{j}"].cast(kind)
-                columns[f"a{i}.{j}"] = column.fill_null(0) if one.kernel.partial_types != (kind,) else column
+                # A sum of no values is null in Spark and zero among limbs; a least value of none is null in both.
+                columns[f"a{i}.{j}"] = column.fill_null(0) if len(kinds) > 1 else column
         yield Parcel(partition, native.stop, 0, "segment", pack_tables({"fixed": pa.table(columns)}))
 
 

@@ -37,9 +37,14 @@ def expression(text: str, columns: Sequence[str]) -> Expression:
             hint="Aggregates go in agg(…); sub-queries are not allowed here.",
         )
     used: list[str] = []
-    for column in tree.find_all(exp.Column):
-        name = _known(column, columns, text)
-        column.replace(exp.column(exp.to_identifier(name, quoted=True)))
+    for column in list(tree.find_all(exp.Column)):
+        field = _field(column, columns)
+        name = _known(column, columns, text) if field is None else field
+        bound: exp.Expr = exp.column(exp.to_identifier(name, quoted=True))
+        if field is not None:
+            bound = exp.Dot(this=bound, expression=exp.to_identifier(column.name, quoted=True))
+        tree = bound if column is tree else tree
+        column.replace(bound)
         used.append(name)
     if isinstance(tree, exp.Column):
         return Expression.column(used[0])
@@ -81,6 +86,11 @@ def _parse(text: str) -> exp.Expr:
     raise ExpressionError(
         f"{text} is a statement, not an expression", hint='Write a condition or a value: "price > 10".'
     )
+
+
+def _field(column: exp.Column, columns: Sequence[str]) -> str | None:
+    """The struct that `a.b` is a field of: column a, unless b is a column itself."""
+    return column.table if column.table in columns and column.name not in columns else None
 
 
 def _known(column: exp.Column, columns: Sequence[str], text: str) -> str:

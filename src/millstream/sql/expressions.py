@@ -135,7 +135,9 @@ def scalar(piece: Piece, names: Names, problems: list[Problem], where: str) -> s
     except SqlError as error:
         problems += error.problems
         return ""
-    problems += refused(tree, piece)
+    if bad := refused(tree, piece):
+        problems += bad
+        return ""
     for node in calls(tree):
         problems.append(
             place(node, piece).problem(
@@ -157,6 +159,8 @@ def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
     for node in tree.find_all(exp.Query, exp.Window, exp.Anonymous, exp.Placeholder, exp.Parameter):
         where = place(node, piece)
         match node:
+            case exp.Query() if node.find_ancestor(exp.Query) is not None:
+                continue  # the outer one is told
             case exp.Query():
                 out.append(where.problem("not yet: a sub-query inside an expression", "Join it in FROM.", not_yet=True))
             case exp.Window():

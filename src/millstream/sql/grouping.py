@@ -101,7 +101,9 @@ def _items(select: Select, names: Names, problems: list[Problem]) -> list[Item]:
         except SqlError as error:
             problems += error.problems
             continue
-        problems += refused(tree, piece)
+        if bad := refused(tree, piece):
+            problems += bad
+            continue
         alias, inner = unaliased(tree)
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
             problems.append(piece.problem("* and aggregates do not go together", "Name the columns that are grouped."))
@@ -118,7 +120,9 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         except SqlError as error:
             problems += error.problems
             continue
-        problems += refused(tree, piece)
+        if bad := refused(tree, piece):
+            problems += bad
+            continue
         if windowed and isinstance(tree, exp.Column) and tree.name.lower() in (*WINDOW_COLUMNS, "window"):
             continue
         found = _meant(tree, names, items, piece, problems)
@@ -184,7 +188,9 @@ def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> 
     except SqlError as error:
         problems += error.problems
         return None
-    problems += refused(tree, piece)
+    if bad := refused(tree, piece):
+        problems += bad
+        return None
     return write(after.read(tree, piece, aliases=True).tree)
 
 

@@ -36,7 +36,9 @@ def projection(select: Select, names: Names, problems: list[Problem]) -> tuple[O
         if star is not None:
             out += star
             continue
-        problems += refused(tree, piece)
+        if bad := refused(tree, piece):
+            problems += bad
+            continue
         alias, inner = unaliased(tree)
         text = write(bind(inner, names, piece, problems))
         name = alias or _own_name(tree, names)

@@ -10,7 +10,7 @@ import base64
 import json
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from millstream.core.errors import StateError
 
@@ -19,31 +19,38 @@ _TYPE = "$"
 
 def plain(value: Any) -> Any:
     """The value in types that JSON has."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [plain(item) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        items = cast(dict[Any, Any], value)
+        if all(isinstance(key, str) and key != _TYPE for key in items):
+            return {key: plain(item) for key, item in items.items()}
+        return {_TYPE: "map", "v": [[plain(k), plain(v)] for k, v in items.items()]}
+    kind, inner = _spelled(value)
+    return {_TYPE: kind, "v": inner}
+
+
+def _spelled(value: Any) -> tuple[str, Any]:
+    """A type that JSON lacks: its name, and what its value is made of."""
+    if isinstance(value, tuple):
+        return "tuple", [plain(item) for item in cast(tuple[Any, ...], value)]
+    if isinstance(value, set | frozenset):
+        return "set", sorted((plain(item) for item in cast(set[Any], value)), key=json.dumps)
     match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case list():
-            return [plain(item) for item in value]
-        case tuple():
-            return {_TYPE: "tuple", "v": [plain(item) for item in value]}
-        case set() | frozenset():
-            return {_TYPE: "set", "v": sorted((plain(item) for item in value), key=json.dumps)}
-        case dict():
-            if all(isinstance(key, str) and key != _TYPE for key in value):
-                return {key: plain(item) for key, item in value.items()}
-            return {_TYPE: "map", "v": [[plain(k), plain(v)] for k, v in value.items()]}
         case datetime():
-            return {_TYPE: "datetime", "v": value.isoformat()}
+            return "datetime", value.isoformat()
         case date():
-            return {_TYPE: "date", "v": value.isoformat()}
+            return "date", value.isoformat()
         case time():
-            return {_TYPE: "time", "v": value.isoformat()}
+            return "time", value.isoformat()
         case timedelta():
-            return {_TYPE: "timedelta", "v": [value.days, value.seconds, value.microseconds]}
+            return "timedelta", [value.days, value.seconds, value.microseconds]
         case Decimal():
-            return {_TYPE: "decimal", "v": str(value)}
+            return "decimal", str(value)
         case bytes():
-            return {_TYPE: "bytes", "v": base64.b64encode(value).decode()}
+            return "bytes", base64.b64encode(value).decode()
         case _:
             raise StateError(
                 f"a {type(value).__name__} cannot be kept in a checkpoint: {value!r}",
@@ -54,13 +61,15 @@ def plain(value: Any) -> Any:
 def restore(value: Any) -> Any:
     """The value that `plain` was given."""
     if isinstance(value, list):
-        return [restore(item) for item in value]
+        return [restore(item) for item in cast(list[Any], value)]
     if not isinstance(value, dict):
         return value
-    if _TYPE not in value:
-        return {key: restore(item) for key, item in value.items()}
-    inner = value["v"]
-    match value[_TYPE]:
+    fields = cast(dict[str, Any], value)
+    if _TYPE not in fields:
+        return {key: restore(item) for key, item in fields.items()}
+    inner: Any = fields["v"]
+    kind: str = fields[_TYPE]
+    match kind:
         case "tuple":
             return tuple(restore(item) for item in inner)
         case "set":
@@ -79,5 +88,5 @@ def restore(value: Any) -> Any:
             return Decimal(inner)
         case "bytes":
             return base64.b64decode(inner)
-        case unknown:
-            raise StateError(f"the checkpoint has a value of the unknown type {unknown!r}", hint="It may be newer.")
+        case _:
+            raise StateError(f"the checkpoint has a value of the unknown type {kind!r}", hint="It may be newer.")

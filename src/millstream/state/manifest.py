@@ -140,8 +140,10 @@ class Manifests:
 
 
 def _manifest(fields: dict[str, Any]) -> Manifest:
-    segments = [
-        SavedSegment(**{**one, "tables": {name: Written(**w) for name, w in one["tables"].items()}})
-        for one in fields.pop("segments")
-    ]
+    segments = [_segment(one) for one in fields.pop("segments")]
     return Manifest(**fields, segments=segments)
+
+
+def _segment(fields: dict[str, Any]) -> SavedSegment:
+    tables = {name: Written(**written) for name, written in fields.pop("tables").items()}
+    return SavedSegment(**fields, tables=tables)

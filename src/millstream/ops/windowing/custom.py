@@ -27,8 +27,8 @@ class CustomWindows(ByWindow):
         self.meter.outside += int((length == 0).sum())
         row = np.repeat(np.arange(len(ticks)), length)
         if len(row):
-            wid = np.concatenate([wids[i] for i in inverse.tolist()])
-            self.absorb(self.partials.lift(rows.take(pa.array(row)), wid))
+            each: list[np.ndarray] = [wids[int(i)] for i in inverse]
+            self.absorb(self.partials.lift(rows.take(pa.array(row)), np.concatenate(each)))
         return []
 
     def _extents(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

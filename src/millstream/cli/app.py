@@ -1,0 +1,153 @@
+"""The commands: what they are called, what they take, what their help teaches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from millstream.api.script import Script
+from millstream.cli import bench as benches
+from millstream.cli import checking, running
+from millstream.cli.failure import FAILED, WRONG, print_json, report
+from millstream.cli.versions import versions
+from millstream.core.errors import MillstreamError, SqlError
+from millstream.demo import ROWS, run_demo
+
+app = typer.Typer(
+    name="millstream",
+    help="Continuous window queries over streams that arrive out of order.",
+    epilog="Begin with: millstream demo. Then write a file of SQL and run it: millstream run FILE.sql.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_EXAMPLE = """
+A FILE.sql is self-contained:
+
+\b
+    CREATE STREAM bids FROM parquet 'in/bids' PROGRESS ON ts WITHIN 5 seconds;
+    INSERT INTO parquet 'out/top'
+    SELECT auction, max(price) AS top, count(*) AS n
+    FROM bids [RANGE 60 seconds, SLIDE 1 second, WATTR ts]
+    GROUP BY auction;
+"""
+
+
+class Demo(StrEnum):
+    """The demos there are."""
+
+    auction = "auction"
+
+
+class HostName(StrEnum):
+    """Where queries run."""
+
+    local = "local"
+    spark = "spark"
+
+
+File = Annotated[Path, typer.Argument(help="A file of SQL statements; - is standard input.", metavar="FILE.sql")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a line, for machines.")]
+Host = Annotated[HostName, typer.Option(help="local runs in this process, spark in Spark.")]
+
+
+@app.command()
+def demo(
+    name: Annotated[Demo, typer.Argument(help="Which demo.")] = Demo.auction,
+    rows: Annotated[int, typer.Option(min=100, help="How many bids.")] = ROWS,
+    pace: Annotated[float, typer.Option(min=0, help="Seconds from one epoch to the next.")] = 0.05,
+) -> None:
+    """Watch a sliding window over bids that arrive out of order, then see it checked against a batch query."""
+    del name  # there is one
+    verdict = run_demo(Console(), rows=rows, pace=pace)
+    raise typer.Exit(0 if verdict.identical else FAILED)
+
+
+@app.command(
+    epilog="Example: millstream run top.sql --every '1 second'", help=f"Run the queries of a file.\n{_EXAMPLE}"
+)
+def run(
+    file: File,
+    *,
+    every: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Take an epoch each DURATION until Ctrl-C, as in '1 second'.")
+    ] = None,
+    keep_open: Annotated[
+        bool, typer.Option("--keep-open", help="Do not take the end of the input for the end of the streams.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Rows to print of each epoch.")] = 20,
+    host: Host = HostName.local,
+    checkpoint: Annotated[Path | None, typer.Option(help="The folder that a restart continues from (Spark).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the queries of a file."""
+    asked = running.Asked(every=every, keep_open=keep_open, limit=limit, as_json=as_json)
+    with _told(as_json=as_json):
+        engine = running.engine_on(host.value, checkpoint)
+        raise typer.Exit(running.run(_script(file), engine, asked))
+
+
+@app.command()
+def explain(file: File, *, host: Host = HostName.local, as_json: Json = False) -> None:
+    """Show how the queries of a file would be computed, without running them."""
+    with _told(as_json=as_json):
+        plans = checking.explain(_script(file), running.engine_on(host.value, None))
+        if as_json:
+            print_json({"ok": True, "queries": plans})
+        else:
+            Console(soft_wrap=True).print(Text("\n\n".join(plans.values())))
+
+
+@app.command()
+def check(file: File, *, as_json: Json = False) -> None:
+    """Read every statement of a file and see whether its names, types and operators are there."""
+    with _told(as_json=as_json):
+        raise typer.Exit(checking.check(_script(file), running.engine_on("local", None), as_json=as_json))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bench(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Which benchmark; without it they are listed.")] = None,
+) -> None:
+    """Measure: run a benchmark of the source tree. What follows the name is passed on to it."""
+    raise typer.Exit(benches.run(name, context.args))
+
+
+@app.command()
+def version(*, as_json: Json = False) -> None:
+    """Say which version this is, and which versions it works with."""
+    found = versions()
+    if as_json:
+        print_json(found)
+    else:
+        Console(highlight=False).print("\n".join(f"{name} {number}" for name, number in found.items()))
+
+
+@contextmanager
+def _told(*, as_json: bool) -> Iterator[None]:
+    """Errors in here are told to the user, and become the exit code: 2 for a wrong statement, 1 for a failed run."""
+    try:
+        yield
+    except MillstreamError as error:
+        report(error, as_json=as_json)
+        raise typer.Exit(WRONG if isinstance(error, SqlError) else FAILED) from None
+
+
+def _script(file: Path) -> Script:
+    if str(file) == "-":
+        return Script(sys.stdin.read())
+    try:
+        return Script.load(file)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error.strerror).lower()
+        raise typer.BadParameter(f"{file} cannot be read: {reason}") from None

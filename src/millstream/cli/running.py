@@ -1,0 +1,137 @@
+"""`millstream run`: a script on an engine, watched while it runs, stopped at an epoch's end by Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from millstream.api.engine import Engine
+from millstream.api.query import Query
+from millstream.api.script import Script
+from millstream.api.triggers import available_now, every
+from millstream.cli.failure import STOPPED, print_json
+from millstream.core.errors import PlanError
+from millstream.runtime.run import Run
+from millstream.runtime.sinks.console import ConsoleSink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of a run."""
+
+    every: str | None
+    keep_open: bool
+    limit: int
+    as_json: bool
+
+
+def engine_on(host: str, checkpoint: Path | None) -> Engine:
+    """An engine on the host that was asked for."""
+    if host == "spark":
+        return Engine(host="spark", checkpoint=checkpoint)
+    if checkpoint is not None:
+        raise PlanError("the local host keeps no checkpoint", hint="Add --host spark, or leave --checkpoint out.")
+    return Engine(host="local")
+
+
+def run(script: Script, engine: Engine, asked: Asked) -> int:
+    """Run every query; returns the exit code."""
+    console = Console()
+    trigger = available_now() if asked.every is None else every(asked.every)
+    if not script.bind(engine, show=_shown(console, asked)):
+        raise PlanError("there is no query to run", hint="Add SELECT … or INSERT INTO … SELECT ….")
+    started = engine.start(trigger, end_of_stream=asked.every is None and not asked.keep_open)
+    stopped = _watch(started, console, asked)
+    if asked.as_json:
+        print_json({"ok": True, "stopped": stopped, **_summary(started.progress)})
+    else:
+        _show_summary(started.progress, stopped=stopped)
+    return STOPPED if stopped else 0
+
+
+def _watch(started: Run, console: Console, asked: Asked) -> bool:
+    """Wait for the end, or for Ctrl-C: then the epoch under way is finished first."""
+    shown = console if console.is_terminal else Console(stderr=True)
+    status = Status("starting", console=shown) if shown.is_terminal and not asked.as_json else None
+    try:
+        if status is not None:
+            status.start()
+        while not started.await_termination(timeout=0.1):
+            if status is not None and started.progress:
+                status.update(_line(started.progress))
+    except KeyboardInterrupt:
+        started.stop()
+        if started.exception is not None:
+            raise started.exception from None
+        return True
+    finally:
+        if status is not None:
+            status.stop()
+    return False
+
+
+def _shown(console: Console, asked: Asked) -> Callable[[Query], object]:
+    """Where the rows of a plain SELECT go."""
+
+    def as_table(query: Query) -> None:
+        query.to(ConsoleSink(console, rows=asked.limit, title=str(query.name)))
+
+    def as_lines(query: Query) -> None:
+        def write(rows: pa.Table, epoch: int) -> None:
+            for row in rows.to_pylist():
+                print_json({"query": query.name, "epoch": epoch, "row": row})
+
+        query.for_each(write)
+
+    return as_lines if asked.as_json else as_table
+
+
+def _line(progress: dict[str, Any]) -> str:
+    rows_in = sum(one["rows_in"] for one in progress["sources"].values())
+    rows_out = sum(one["rows_out"] for one in progress["queries"].values())
+    return f"epoch {progress['epoch']}: {rows_in:,} rows in, {rows_out:,} results"
+
+
+def _summary(progress: dict[str, Any]) -> dict[str, Any]:
+    if not progress:
+        return {"epochs": 0, "streams": {}, "queries": {}}
+    streams = {
+        name: {key: one[key] for key in ("rows_in", "late", "rejected", "progress")}
+        for name, one in progress["sources"].items()
+    }
+    queries = {
+        name: {"rows_out": one["rows_out"], "open_windows": _open(one)} for name, one in progress["queries"].items()
+    }
+    return {"epochs": progress["epoch"] + 1, "streams": streams, "queries": queries}
+
+
+def _open(query: dict[str, Any]) -> int:
+    return sum(one.get("open_windows", 0) for one in query.get("operators", ()))
+
+
+def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
+    """On the error stream: what is printed on the other one is the result."""
+    console = Console(stderr=True, highlight=False)
+    summary = _summary(progress)
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    view.add_column("stream")
+    for heading in ("rows in", "late", "rejected"):
+        view.add_column(heading, justify="right")
+    view.add_column("complete below")
+    for name, one in summary["streams"].items():
+        counts = (f"{one[key]:,}" for key in ("rows_in", "late", "rejected"))
+        view.add_row(Text(name), *counts, Text(str(one["progress"] or "–")))
+    console.print(view)
+    for name, one in summary["queries"].items():
+        open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
+        console.print(Text(f"{name}: {one['rows_out']:,} rows{open_windows}"))
+    console.print(f"{'stopped after' if stopped else 'done in'} {summary['epochs']} epochs")
