@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from millstream.core.errors import MillstreamError, NotYetError, SqlError
+from millstream.core.errors import MillstreamError, SqlError, sql_error
 from millstream.core.problem import Problem
 from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
 _MISSING = re.compile(r"Function with name \"?(\w+)\"? does not exist", re.IGNORECASE)
+_IN_SQL = {'A filter is a condition: filter="price > 10".': "A filter is a condition: FILTER (WHERE price > 10)."}
+"""Hints that speak Python, as SQL says them."""
 _ENGINE = re.compile(r"\b(Binder|Catalog|Conversion|Parser|Invalid Input) Error: ")
 
 
@@ -31,7 +33,8 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
     """The error as a problem of a piece; an unknown function is pointed at."""
     missing = _MISSING.search(error.fact)
     if missing is None:
-        return piece.problem(_ENGINE.sub("", error.fact), error.hint)
+        hint = _IN_SQL.get(error.hint or "", error.hint)
+        return piece.problem(_ENGINE.sub("", error.fact), hint)
     name = missing[1]
     found = re.search(rf"\b{re.escape(name)}\b", str(piece), re.IGNORECASE)
     close = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
@@ -43,4 +46,4 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
 def settle(problems: list[Problem]) -> None:
     """Stop here if there are problems; if all of them are things we cannot do yet, say that."""
     if problems:
-        raise (NotYetError if all(one.not_yet for one in problems) else SqlError)(problems)
+        raise sql_error(problems)

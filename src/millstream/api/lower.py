@@ -165,8 +165,6 @@ class _Lowering:
 
     def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
         made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
-        if window is not None:
-            self._window_used(made, window)
         settle(self.problems)
         if made.computed:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]
@@ -185,12 +183,6 @@ class _Lowering:
         if made.outputs is not None:
             result = _as_query(self._computed(result, made.outputs))
         return self._ordered(select, made, result)
-
-    def _window_used(self, made: Grouping, window: sql.Window) -> None:
-        if not made.calls and not self.problems:
-            self.problems.append(
-                window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
-            )
 
     def _called(self, cut: Windowed, made: Grouping) -> Query:
         try:

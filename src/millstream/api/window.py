@@ -72,7 +72,10 @@ def make_windows(
     ranges = list(range) if isinstance(range, list | tuple) else [range]
     if not ranges:
         raise WindowError("a list of ranges is empty", hint='Give at least one: range=["1 hour", "1 day"].')
-    return Made(attribute, tuple(_sliding(domain, one, slide, begin) for one in ranges))
+    made = tuple(_sliding(domain, one, slide, begin) for one in ranges)
+    if len(set(made)) < len(made):
+        raise WindowError(f"range={ranges!r} names a window twice", hint="Give each range once.")
+    return Made(attribute, made)
 
 
 def _check_rows(**given: Any) -> None:

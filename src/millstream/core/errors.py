@@ -121,6 +121,12 @@ class RunError(MillstreamError):
     """A run that stopped before its end; the cause is chained."""
 
 
+def sql_error(problems: Iterable[Problem]) -> SqlError:
+    """The error for some problems: NotYetError if nothing is wrong but that we cannot do it yet."""
+    found = tuple(problems)
+    return (NotYetError if all(one.not_yet for one in found) else SqlError)(found)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known word, and all of them if they are few.
 

@@ -6,10 +6,14 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.core.errors import MillstreamError, RunError
+from millstream.runtime.display import watch
 from millstream.runtime.trigger import Trigger
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Host(Protocol):
@@ -98,6 +102,10 @@ class Run:
         if self._error is not None:
             raise self._error
         return not self._thread.is_alive()
+
+    def watch(self, console: Console | None = None) -> None:
+        """Show rows, progress and state on the terminal until the end; silent where there is no terminal."""
+        watch(self, console)
 
     def process_all_available(self, timeout: float | None = None) -> bool:
         """Wait until an epoch has found nothing more to read; True if that came in time."""

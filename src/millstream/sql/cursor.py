@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Never
 
 from sqlglot import Token, TokenType
@@ -18,6 +18,7 @@ DEEPEST = 60
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _SHUT = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
 _QUOTED = (TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING)
 
 
@@ -164,7 +165,8 @@ class Cursor:
         token = self.peek()
         found = "the statement ends here" if token is None else f"found {shown(token)}"
         fact = f"{found}, but {expected} is expected"
-        raise SqlError([*self.problems, place.problem(fact, hint or alike(self.word(), expected))])
+        guess = alike(self.word(), expected) or (self.at and typo(self.tokens[self.at - 1 : self.at])) or None
+        raise SqlError([*self.problems, place.problem(fact, guess or hint)])
 
     def finish(self) -> None:
         """Nothing may be left: neither words nor window clauses."""
@@ -182,15 +184,24 @@ class Cursor:
             raise SqlError(self.problems)
 
     def _check_depth(self) -> None:
-        depth = 0
+        """Parentheses come in pairs, and not too many inside each other."""
+        opened: list[int] = []
+        cases = 0
         for at, token in enumerate(self.tokens):
-            depth += (token.token_type in _OPEN or token.text.upper() == "CASE") - (
-                token.token_type in _SHUT or token.text.upper() == "END"
-            )
-            if depth > DEEPEST:
+            if token.token_type in _SHUT:
+                if not opened:
+                    raise self.piece(at, at + 1).error(f"this {token.text} closes nothing", "Take it out.")
+                opened.pop()
+            elif token.token_type in _OPEN:
+                opened.append(at)
+            cases += (token.token_type is TokenType.CASE) - (cases > 0 and token.token_type is TokenType.END)
+            if len(opened) + cases > DEEPEST:
                 raise self.piece(at, at + 1).error(
                     f"this nests deeper than {DEEPEST} levels", "Cut it with WITH or CREATE VIEW."
                 )
+        if opened:
+            token = self.tokens[opened[-1]]
+            raise self.piece(opened[-1], opened[-1] + 1).error(f"this {token.text} is not closed", "Close it.")
 
 
 def word_of(token: Token | None) -> str:
@@ -221,6 +232,17 @@ def alike(word: str, expected: str | Iterable[str]) -> str | None:
     return f"Did you mean {close[0]}?" if close and close[0] != word else None
 
 
+def typo(tokens: Sequence[Token]) -> str | None:
+    """A guess that one of these words was meant to begin a clause."""
+    for token in tokens:
+        if token.token_type is not TokenType.VAR:
+            continue
+        close = difflib.get_close_matches(token.text.upper(), _CLAUSES, n=1, cutoff=0.75)
+        if close:
+            return f'Is "{token.text}" meant to be {close[0]}?'
+    return None
+
+
 RESERVED = frozenset(
     {
         "ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CROSS", "DISTINCT", "ELSE", "END", "EXCEPT", "FROM", "FULL",
@@ -231,4 +253,4 @@ RESERVED = frozenset(
 )  # fmt: skip
 """Words that are never a name unless quoted."""
 
-__all__ = ["DEEPEST", "RESERVED", "Cursor", "alike", "is_name", "shown", "word_of"]
+__all__ = ["DEEPEST", "RESERVED", "Cursor", "alike", "is_name", "shown", "typo", "word_of"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +11,11 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
-from millstream.sql.cursor import shown
+from millstream.sql.cursor import shown, typo
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
 from millstream.sql.text import Piece
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
-_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
-_HYPHENS = (TokenType.VAR, TokenType.DASH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +217,9 @@ def _problem(piece: Piece, tokens: Sequence[Token], error: dict[str, object]) ->
     last = at == len(tokens) - 1
     if said.startswith("Expecting"):
         wanted = said.removeprefix("Expecting").strip()
-        return where.problem(f"{wanted} is missing {'after' if last else 'before'} {shown(token)}", _typo(tokens))
+        return where.problem(f"{wanted} is missing {'after' if last else 'before'} {shown(token)}", typo(tokens))
     if said.startswith("Required keyword"):
-        return where.problem(f"something is missing after {shown(token)}", _typo(tokens))
+        return where.problem(f"something is missing after {shown(token)}", typo(tokens))
     if said.startswith(("The number of provided arguments", "Required argument")):
         return where.problem("the function has the wrong number of arguments")
-    return where.problem(f"{shown(token)} is not expected here", _typo(tokens))
-
-
-def _typo(tokens: Sequence[Token]) -> str | None:
-    """A word of the expression that is nearly the name of a clause."""
-    for token in tokens:
-        if token.token_type is not TokenType.VAR:
-            continue
-        close = difflib.get_close_matches(token.text.upper(), _CLAUSES, n=1, cutoff=0.75)
-        if close:
-            return f'Is "{token.text}" meant to be {close[0]}?'
-    return None
+    return where.problem(f"{shown(token)} is not expected here", typo(tokens))

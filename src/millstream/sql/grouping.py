@@ -63,8 +63,13 @@ def grouping(
     tick = None
     if window is None:
         tick = next((one.name for one in groups if one.name in progressing), None)
-        if tick is None:
+        if tick is None and not problems:
             problems.append(_windowless(select, progressing))
+    elif not select.groups and select.having is None and not problems and not any(calls(one) for _, one, _ in items):
+        problems.append(
+            window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
+        )
+        raise SqlError(problems)
     kept = [Group(name, column(name), None) for name in partition if name]
     kept += [one for one in groups if one.name != tick and one.name not in partition]
     after = After(names, kept, tick=tick, items=items, problems=problems)
@@ -196,7 +201,10 @@ def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> 
 
 def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Output], problems: list[Problem]) -> str:
     """An item of ORDER BY: a column that leaves, by name or number, or what a column is computed from."""
+    before = len(problems)
     text = _text(piece, names, after, problems)
+    if len(problems) > before:
+        return ""
     if str(piece).isdecimal() and 1 <= int(str(piece)) <= len(outputs):
         return outputs[int(str(piece)) - 1].name
     for one in outputs:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from sqlglot import TokenType
 
-from millstream.core.errors import SqlError
-from millstream.sql.cursor import Cursor
+from millstream.core.errors import SqlError, sql_error
+from millstream.sql.cursor import Cursor, typo
 from millstream.sql.expressions import check_syntax
 from millstream.sql.read_from import CLAUSES, read_from, starts_query
 from millstream.sql.statements import Limit, Name, Order, Query, Select, SetUnion, Window
@@ -29,7 +29,7 @@ def read_query(cursor: Cursor) -> Query:
     while cursor.word() in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
         operator = cursor.here()
         if not cursor.accept("UNION"):
-            raise SqlError([operator.problem(f"not yet: {str(operator).lower()}", "UNION is there.", not_yet=True)])
+            raise sql_error([operator.problem(f"not yet: {str(operator).lower()}", "UNION is there.", not_yet=True)])
         distinct = not cursor.accept("ALL")
         cursor.accept("DISTINCT")
         right = _term(cursor)
@@ -72,7 +72,8 @@ def _select(cursor: Cursor) -> Select:
     cursor.accept("ALL")
     items, windows = _items(cursor)
     if not cursor.accept("FROM"):
-        cursor.fail("a comma or FROM", "A query reads a stream: SELECT … FROM stream.")
+        guess = typo(cursor.tokens[start : cursor.at])
+        cursor.fail("a comma or FROM", guess or "A query reads a stream: SELECT … FROM stream.")
     source = read_from(cursor, read_query)
     where = _clause(cursor, "WHERE", "a condition")
     groups, more = _groups(cursor)

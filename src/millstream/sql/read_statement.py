@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import TokenType
 
-from millstream.core.errors import SqlError, nearest
+from millstream.core.errors import SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.sql.cursor import Cursor, alike
 from millstream.sql.read_query import read_query
@@ -32,7 +32,7 @@ def read(text: str) -> list[Statement]:
         except SqlError as error:
             problems += error.problems
     if problems:
-        raise SqlError(problems)
+        raise sql_error(problems)
     return out
 
 

@@ -114,6 +114,7 @@ class Adaptive(Wid):
             return []
         self._refresh(now)
         self._settle(self._no_rows() if lazy is None else lazy, eager, thin=True)
+        self._forget_opened()
         out = self.partials.merge(leaving)
         answers = self.partials.lower(out)
         visible = dataclasses.replace(answers, columns=answers.columns[: len(self.visible.aggregates)])
@@ -181,6 +182,19 @@ class Adaptive(Wid):
         facts["opened"] = {wid: lwm for wid, lwm in facts["opened"].items() if wid >= first}
         if closing:
             facts["duration"] = max(self.window.slide, facts["high"] - closing[-1])
+
+    def _forget_opened(self) -> None:
+        """Windows below everything that is kept are over for every group, whichever punctuation closed them."""
+        lows = [as_wid for segment in self.store.segments if (as_wid := self._least_window(segment)) is not None]
+        least = min(lows, default=None)
+        opened = self.store.facts.get("opened", {})
+        self.store.facts["opened"] = {w: lwm for w, lwm in opened.items() if least is not None and w >= least}
+
+    def _least_window(self, segment: Segment) -> int | None:
+        """The first window that a segment's rows or partials are in."""
+        if "fixed" in segment.tables:
+            return segment.low
+        return int(self.bounds_of(np.array([segment.low]))[0][0]) if _LAZY in segment.tables else None
 
     @property
     def _leaving(self) -> str:

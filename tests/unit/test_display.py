@@ -1,0 +1,47 @@
+"""A run on a terminal is shown; a run in a pipe is not."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import millstream as ms
+from millstream.runtime.display import panel
+
+
+def counted() -> ms.Engine:
+    engine = ms.Engine(host="local")
+    stream = engine.stream("s", [{"ts": 3}, {"ts": 14}], progress=ms.ordered("ts"))
+    stream.window("ts", range=10).agg(n=ms.count()).named("counts")
+    return engine
+
+
+def test_a_run_in_a_pipe_says_nothing() -> None:
+    out = io.StringIO()
+
+    counted().start(ms.available_now()).watch(Console(file=out))
+
+    assert "" == out.getvalue()
+
+
+def test_a_failure_is_raised_to_the_one_who_watches() -> None:
+    engine = ms.Engine(host="local")
+    stream = engine.stream("s", [{"ts": 3}], progress=ms.ordered("ts"))
+    stream.window("ts", range=10).agg(n=ms.udaf(lambda _: 1 / 0, "ts", returns="int64")).named("broken")
+
+    with pytest.raises(ms.AggregateError, match="division by zero"):
+        engine.start(ms.available_now(), end_of_stream=True).watch(Console(file=io.StringIO()))
+
+
+def test_the_panel_has_a_row_a_stream_and_a_row_a_query() -> None:
+    run = counted().start(ms.available_now())
+    run.await_termination()
+    out = io.StringIO()
+
+    Console(file=out, width=120).print(panel(run.progress))
+
+    shown = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.getvalue().splitlines() if "│" in line]
+    assert ["stream s", "2", "0", "0", "14", "", "", ""] in shown
+    assert ["query counts", "", "", "", "", "1", "1", "1"] in shown
