@@ -45,8 +45,8 @@ WINDOWS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "session": ({"gap": 3}, BOUNDED),
     "slide by tuple": ({"range": 12, "per": "tuple"}, BOUNDED),
     "slide by rank": ({"range": 12, "slide": 3, "per": "rank"}, EVERY),
-    "user-defined": ({"extent": lambda w: (w * 10, w * 10 + 4), "wids": lambda a: [a // 10] if a % 10 < 4 else []}, BOUNDED),
-}  # fmt: skip
+    "user-defined": ({"extent": lambda w: (w * 10, w * 10 + 4), "wids": lambda a: [a // 10] * (a % 10 < 4)}, BOUNDED),
+}
 STRATEGIES = ("wid", "paned", "differential", "buffered", "adaptive")
 
 

@@ -163,7 +163,7 @@ class Windowed:
                     hint='Write one such as n=ms.count() or t=ms.sum("x").',
                 )
         if hysteresis is not None and not 0 <= hysteresis < 1:
-            raise PlanError(f"hysteresis {hysteresis} is not in [0, 1)", hint="0.25 is the default; 0 switches at once.")
+            raise PlanError(f"hysteresis {hysteresis} is not in [0, 1)", hint="The default is 0.25.")
         names = self.stream.schema.names
         node = bind_aggregate(
             self.stream.node,
