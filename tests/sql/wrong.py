@@ -83,13 +83,15 @@ WRONG: dict[str, str] = {
     "unknown attribute": "SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR time]",
     "rows and time": "SELECT count(*) AS n FROM bids [RANGE 10 rows, SLIDE 1 minute, WATTR ts]",
     "rank of another": "SELECT count(*) AS n FROM bids [RANGE 1 minute, RATTR ts, SLIDE 5 rows, SATTR rank(price)]",
-    "two windows": f"SELECT count(*)[RANGE 1 minute, WATTR ts] AS n, max(price)[RANGE 2 minutes, WATTR ts] AS m FROM bids",
+    "two windows": "SELECT count(*)[RANGE 1 minute, WATTR ts] AS n, max(price)[RANGE 2 min, WATTR ts] AS m FROM bids",
     "window in where": "SELECT count(*) AS n FROM bids WHERE price > 1 [RANGE 1 minute, WATTR ts]",
     "window without aggregate": f"SELECT price {FROM}",
     "all without slide": "SELECT count(*) AS n FROM bids [RANGE ALL, WATTR ts]",
-    "size and slide": "SELECT count(*) AS n FROM TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '4' MINUTE, INTERVAL '10' MINUTE))",
+    "size and slide": "SELECT count(*) AS n "
+    "FROM TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '4' MINUTE, INTERVAL '10' MINUTE))",
     "no descriptor": "SELECT count(*) AS n FROM TABLE(TUMBLE(TABLE bids, INTERVAL '1' MINUTE))",
-    "cumulate does not divide": "SELECT count(*) AS n FROM TABLE(CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL '7' SECOND, INTERVAL '1' MINUTE))",
+    "cumulate does not divide": "SELECT count(*) AS n "
+    "FROM TABLE(CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL '7' SECOND, INTERVAL '1' MINUTE))",
     "another promise": f"SELECT count(*) AS n FROM bids WATERMARK ts DELAY OF INTERVAL 9 SECONDS {WINDOW}",
     # Joins.
     "join": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.item",
@@ -108,7 +110,7 @@ WRONG: dict[str, str] = {
     "unknown sink": "INSERT INTO excel 'out' SELECT price FROM bids",
     "sink without path": "INSERT INTO parquet SELECT price FROM bids",
     # Long and deep.
-    "very long": "SELECT " + ", ".join(f"price + {i} AS p{i}" for i in range(3000)) + ", prize FROM bids",
+    "very long": "SELECT " + ", ".join(f"price + {i} AS p{i}" for i in range(1000)) + ", prize FROM bids",
     "very long name": "SELECT " + "x" * 20_000 + " FROM bids",
     "very long text": "SELECT price FROM bids WHERE item = '" + "y" * 50_000 + "' AND prize > 1",
     "deep parentheses": "SELECT " + "(" * 500 + "price" + ")" * 500 + " AS p FROM bids",

@@ -338,3 +338,18 @@ def test_a_first_stage_lets_the_second_close_before_the_stream_ends() -> None:
 
     # Windows end at 5 (two rows) and 10 (two rows): the second stage has them in [0, 10) and [10, 20).
     assert [(0, 2), (1, 2)] == [(row["window_id"], row["total"]) for row in left]
+
+
+def test_sort_passes_on_no_promise_about_rows_that_it_holds() -> None:
+    engine = ms.Engine(host="local")
+    rows = pa.schema([("ts", pa.int64()), ("k", pa.string())])
+    epochs = [
+        ms.Epoch([{"ts": 1, "k": "a"}, {"ts": 7, "k": "a"}], [ms.punctuation("ts", before=5)]),
+        ms.Epoch([], [ms.punctuation("ts", before=20, k="a")]),
+    ]
+    stream = engine.stream("s", epochs, schema=rows, progress=ms.supplied("ts"))
+    query = stream.sort("ts").window("ts", range=10).group_by("k").agg(n=ms.count()).named("q")
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert [{"window_id": 0, "window_start": 0, "window_end": 10, "k": "a", "n": 2}] == query.table().to_pylist()

@@ -107,6 +107,12 @@ class Engine:
 
     def register(self, query: Query, name: str | None) -> None:
         """Have a query run, under a name of its own."""
+        for source in nodes.sources(query.node):
+            if self._streams.get(source.name) is not source:
+                raise PlanError(
+                    f"{source.name!r} is not the stream of that name in this engine",
+                    hint="Another engine's, or declared again since: read it anew.",
+                )
         chosen = name or query.name or f"query_{len(self._queries) + 1}"
         known = self._queries.get(chosen)
         if known is not None and known is not query:

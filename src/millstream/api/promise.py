@@ -1,4 +1,4 @@
-"""WATERMARK … DELAY OF: progress declared where a stream is read, and not where it was made."""
+"""A delay in FROM: progress declared where a stream is read, and not where it was made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def promised(catalog: Catalog, stream: Stream, delay: Delay) -> Stream:
     if node.progress == bound:
         return stream
     if node.progress is not None:
-        raise delay.piece.error(f"{node.name} makes another promise already", "Leave WATERMARK out.")
+        raise delay.piece.error(f"{node.name} makes another promise already", f"Leave {delay.word} out.")
     if any(node in nodes.sources(query.node) for query in catalog.queries.values()):
         raise delay.piece.error(
             f"{node.name} is read without a promise already", "Promise it where the stream is made: PROGRESS ON …"

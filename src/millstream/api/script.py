@@ -84,25 +84,20 @@ class Script:
             try:
                 statement = read_one(text)
                 done.kind, done.name = _kind(statement)
-                done.query = perform(engine, statement)
                 if isinstance(statement, Insert):
-                    done.name = self._run(engine, statement, done.query, show)
+                    done.name = _free(engine, "" if statement.path is None else Path(statement.path.text).stem)
+                    done.query = perform(engine, statement, name=done.name)
+                    if statement.format is None:
+                        (show or _kept)(done.query)
+                else:
+                    done.query = perform(engine, statement)
             except SqlError as error:
                 done.problems = error.problems
         return self.done
 
-    def _run(self, engine: Engine, statement: Insert, query: Query, show: Callable[[Query], object] | None) -> str:
-        """Have the engine run a query, under a name that nobody has."""
-        if query.name is None:
-            query.named(_free(engine, "" if statement.path is None else Path(statement.path.text).stem))
-        elif statement.path is not None and statement.format is not None and statement.format.text != "memory":
-            query.named(_free(engine, Path(statement.path.text).stem))
-        if statement.format is None:
-            if show is None:
-                query.to_memory()
-            else:
-                show(query)
-        return str(query.name)
+
+def _kept(query: Query) -> object:
+    return query.to_memory()
 
 
 def _free(engine: Engine, wish: str) -> str:

@@ -39,58 +39,59 @@ def execute(engine: Engine, text: str, *, name: str | None = None) -> Query:
         raise found[1].piece.error(
             "a second statement, and one is expected", "Several statements are a script: ms.Script(text)."
         )
-    query = perform(engine, found[0])
-    if name is not None:
-        query.named(name)
-    return query
+    return perform(engine, found[0], name=name)
 
 
-def perform(engine: Engine, statement: Statement) -> Query:
-    """Do what a statement says; the query, view or stream that it made."""
+def perform(engine: Engine, statement: Statement, *, name: str | None = None) -> Query:
+    """Do what a statement says; the query, view or stream that it made, which runs if it has a name or a sink."""
     try:
-        return _perform(engine, statement)
+        match statement:
+            case CreateStream():
+                query = declare(engine, statement)
+            case CreateView():
+                query = _view(engine, statement)
+            case Insert():
+                return _into(lower(engine, statement.query), statement, name)
     except RecursionError:
         raise statement.piece.error(
             "this statement nests too deeply", "Compute a part of it in a sub-query or a view."
         ) from None
+    return query if name is None else query.named(name)
 
 
-def _perform(engine: Engine, statement: Statement) -> Query:
-    match statement:
-        case CreateStream():
-            return declare(engine, statement)
-        case CreateView():
-            query = lower(engine, statement.query)
-            problems: list[Problem] = []
-            with at(statement.name.piece, problems):
-                Catalog(engine).add_view(statement.name.text, query)
-            settle(problems)
-            return query
-        case Insert():
-            return _into(lower(engine, statement.query), statement)
-
-
-def _into(query: Query, statement: Insert) -> Query:
-    """The query with the sink that INSERT names; a plain SELECT has none yet."""
-    if statement.format is None:
-        return query
-    # A view may go to several sinks, and each is a query of its own.
-    out = Query(query.engine, query.node)
-    path = "" if statement.path is None else statement.path.text
+def _view(engine: Engine, statement: CreateView) -> Query:
+    query = lower(engine, statement.query)
     problems: list[Problem] = []
-    with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
-        match statement.format.text:
-            case "parquet":
-                out.to_parquet(path)
-            case "csv":
-                out.to_csv(path)
-            case "json":
-                out.to_json(path)
-            case "console":
-                out.to_console()
-            case _:
-                if path:
-                    out.named(path)
-                out.to_memory()
+    with at(statement.name.piece, problems):
+        Catalog(engine).add_view(statement.name.text, query)
     settle(problems)
-    return out
+    return query
+
+
+def _into(found: Query, statement: Insert, name: str | None) -> Query:
+    """The query with the sink that INSERT names; a plain SELECT has none yet."""
+    # A view may be asked for several times, and each is a query of its own.
+    query = Query(found.engine, found.node)
+    path = "" if statement.path is None else statement.path.text
+    where = statement.path or statement.format
+    problems: list[Problem] = []
+    with at(statement.piece if where is None else where.piece, problems):
+        if name is not None:
+            query.named(name)
+        match None if statement.format is None else statement.format.text:
+            case "parquet":
+                query.to_parquet(path)
+            case "csv":
+                query.to_csv(path)
+            case "json":
+                query.to_json(path)
+            case "console":
+                query.to_console()
+            case "memory":
+                if path and name is None:
+                    query.named(path)
+                query.to_memory()
+            case _:
+                pass
+    settle(problems)
+    return query

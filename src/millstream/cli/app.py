@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from millstream.api.script import Script
+from millstream.api.triggers import every as every_interval
 from millstream.cli import bench as benches
 from millstream.cli import checking, running
 from millstream.cli.failure import FAILED, WRONG, print_json, report
@@ -40,6 +41,16 @@ A FILE.sql is self-contained:
     FROM bids [RANGE 60 seconds, SLIDE 1 second, WATTR ts]
     GROUP BY auction;
 """
+
+
+def _interval(value: str | None) -> str | None:
+    """Refuse a duration that is none before anything starts."""
+    try:
+        if value is not None:
+            every_interval(value)
+    except MillstreamError as error:
+        raise typer.BadParameter(str(error)) from None
+    return value
 
 
 class Demo(StrEnum):
@@ -79,7 +90,10 @@ def run(
     file: File,
     *,
     every: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Take an epoch each DURATION until Ctrl-C, as in '1 second'.")
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="Take an epoch each DURATION until Ctrl-C, as in '1 second'.", callback=_interval
+        ),
     ] = None,
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Do not take the end of the input for the end of the streams.")

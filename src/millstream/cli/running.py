@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ from millstream.api.query import Query
 from millstream.api.script import Script
 from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, print_json
-from millstream.core.errors import PlanError
+from millstream.core.errors import PlanError, SqlError
+from millstream.core.problem import Problem
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.console import ConsoleSink
 
@@ -48,7 +51,8 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     console = Console()
     trigger = available_now() if asked.every is None else every(asked.every)
     if not script.bind(engine, show=_shown(console, asked)):
-        raise PlanError("there is no query to run", hint="Add SELECT … or INSERT INTO … SELECT ….")
+        nothing = Problem("there is no query to run", script.text, 0, 1, "Add SELECT … or INSERT INTO … SELECT ….")
+        raise SqlError([nothing])
     started = engine.start(trigger, end_of_stream=asked.every is None and not asked.keep_open)
     stopped = _watch(started, console, asked)
     if asked.as_json:
@@ -62,21 +66,42 @@ def _watch(started: Run, console: Console, asked: Asked) -> bool:
     """Wait for the end, or for Ctrl-C: then the epoch under way is finished first."""
     shown = console if console.is_terminal else Console(stderr=True)
     status = Status("starting", console=shown) if shown.is_terminal and not asked.as_json else None
-    try:
-        if status is not None:
-            status.start()
-        while not started.await_termination(timeout=0.1):
-            if status is not None and started.progress:
-                status.update(_line(started.progress))
-    except KeyboardInterrupt:
-        started.stop()
-        if started.exception is not None:
-            raise started.exception from None
-        return True
-    finally:
-        if status is not None:
-            status.stop()
+    with interrupts() as interrupted:
+        try:
+            if status is not None:
+                status.start()
+            while not started.await_termination(timeout=0.1):
+                if interrupted():
+                    started.stop()
+                    started.await_termination()
+                    return True
+                if status is not None and started.progress:
+                    status.update(_line(started.progress))
+        finally:
+            if status is not None:
+                status.stop()
     return False
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], bool]]:
+    """Was Ctrl-C pressed? A second time it interrupts at once.
+
+    Not by KeyboardInterrupt: up to Python 3.12, one that strikes inside `Thread.join` makes the thread look ended.
+    """
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _shown(console: Console, asked: Asked) -> Callable[[Query], object]:

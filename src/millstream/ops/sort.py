@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.core.domain import END
+from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator, Rejected
@@ -34,6 +34,12 @@ class Sort(Operator):
             ticks = to_ticks(rows[self.attribute])
             self.store.add(Segment({_HELD: rows}, int(ticks.min()), int(ticks.max())))
         return []
+
+    def promises(self) -> Progress:
+        """Its own attribute's bound and no more: rows that other promises speak of may still be held here."""
+        now = self.progress[0]
+        bound = now.bound(self.attribute)
+        return Progress(ended=True) if now.ended else Progress({self.attribute: bound} if bound > BOTTOM else {})
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         bound = now.bound(self.attribute)

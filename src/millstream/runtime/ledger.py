@@ -6,23 +6,24 @@ the next epoch's rows, or at once if the engine has nothing else to do. `advance
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from millstream.core.domain import BOTTOM
-from millstream.core.errors import StateError
+from millstream.core.errors import RunError, StateError
 from millstream.core.generator import Seen
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, plan_text
+from millstream.runtime.program import Program, partition_columns, plan_text
 from millstream.runtime.promise import pattern_from, progress_from, progress_plain
 from millstream.runtime.punctuate import UserPunctuation, bind_one
 from millstream.state.files import Written
-from millstream.state.manifest import Manifest, SavedSegment
+from millstream.state.manifest import Facts, Manifest, SavedSegment
 
 GAUGES = ("open_windows", "peak_rows", "peak_bytes")
 
@@ -45,13 +46,18 @@ class Ledger:
     epoch: int = -1
     streams: dict[str, StreamLedger] = field(default_factory=dict[str, StreamLedger])
     segments: list[SavedSegment] = field(default_factory=list[SavedSegment])
-    facts: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict[str, dict[int, dict[str, Any]]])
+    facts: dict[str, dict[int, Facts]] = field(default_factory=dict[str, dict[int, Facts]])
     meters: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By node key."""
     rows_out: dict[str, int] = field(default_factory=dict[str, int])
+    operators: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By query: the keys of its nodes, inputs first."""
+    frames: list[str] = field(default_factory=list[str])
+    """The streams that Spark reads, in the order in which its own checkpoint has them."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
+        self._check_complete(program, reports)
         self.segments = []
         self.facts = {}
         gauges: dict[str, int] = {}
@@ -60,6 +66,8 @@ class Ledger:
                 tables = {name: Written(**written) for name, written in one["tables"].items()}
                 self.segments.append(SavedSegment(**{**one, "tables": tables}))
             for one in report.facts:
+                if not one["facts"]:
+                    continue
                 self.facts.setdefault(one["operator"], {})[one["partition"]] = one["facts"]
             for i, meter in report.meters.items():
                 key = program.keys[i]
@@ -77,6 +85,22 @@ class Ledger:
             mine["open_windows"] = gauges.get(key, 0)
             mine["peak_rows"] = max(mine.get("peak_rows", 0), rows)
             mine["peak_bytes"] = max(mine.get("peak_bytes", 0), size)
+
+    def forget(self, program: Program) -> None:
+        """Drop the figures of queries that are gone: one that comes again begins anew."""
+        self.meters = {key: meter for key, meter in self.meters.items() if key in program.keys}
+        self.rows_out = {name: rows for name, rows in self.rows_out.items() if name in self.operators}
+
+    def _check_complete(self, program: Program, reports: Sequence[Report]) -> None:
+        """A partition that did not run has not said what its state is now: that must never pass for no state."""
+        ran = {(one["operator"], one["partition"]) for report in reports for one in report.facts}
+        for i, node in program.stops():
+            for partition in range(program.partitions if partition_columns(node) else 1):
+                if (program.keys[i], partition) not in ran:
+                    raise RunError(
+                        f"partition {partition} of {program.partitions} was left out by Spark",
+                        hint="The epoch is not committed. Please report this, with Spark's version and settings.",
+                    )
 
     def learn(
         self, source: nodes.Source, reports: Sequence[Report], supplied: Sequence[Punctuation], now: int | None
@@ -131,6 +155,8 @@ class Ledger:
             streams=streams,
             outputs=outputs,
             counters={"meters": self.meters, "rows_out": self.rows_out},
+            operators=self.operators,
+            frames=self.frames,
         )
 
     @classmethod
@@ -151,7 +177,37 @@ class Ledger:
             manifest.facts,
             counters["meters"],
             counters["rows_out"],
+            manifest.operators,
+            manifest.frames,
         )
+
+
+def settle_keys(program: Program, known: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Name the program's nodes for the state they keep; returns the names by query, inputs first.
+
+    A node of a query that is `known` keeps the name it had, whatever queries come and go beside it. A new one is
+    named after its query: two that look the same keep their state apart.
+    """
+    keys = [""] * len(program.nodes)
+    walks = {t.name: [program.index[id(node)] for node in nodes.walk(t.node)] for t in program.targets}
+    owner: dict[str, int] = {}
+    for query, walk in walks.items():
+        for i, key in zip(walk, known.get(query, ()), strict=False):
+            if owner.setdefault(key, i) != i:
+                raise StateError(
+                    f"the query {query!r} shares no operator with another now, as it did in this checkpoint",
+                    hint="Build both on the same stream or query again, or give one of them another name.",
+                )
+            keys[i] = keys[i] or key
+    for query, walk in walks.items():
+        for place, i in enumerate(walk):
+            text = f"{query} {place}\n{plan_text(program.nodes[i])}"
+            while not keys[i]:
+                key = hashlib.sha1(text.encode()).hexdigest()[:12]
+                keys[i] = key if owner.setdefault(key, i) == i else ""
+                text += "'"
+    program.keys = keys
+    return {query: [keys[i] for i in walk] for query, walk in walks.items()}
 
 
 def check_plans(manifest: Manifest, program: Program) -> None:

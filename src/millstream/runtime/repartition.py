@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +13,25 @@ from millstream.runtime.ledger import Ledger
 from millstream.runtime.program import Program, partition_columns
 from millstream.runtime.tasks import covering, split_segment
 from millstream.state.files import read_table, write_table
-from millstream.state.manifest import SavedSegment
+from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.store import Segment
 
 
 def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
-    """Cut the ledger's segments for the program's partitions; new files, the old ones stay until nobody needs them."""
+    """Cut the ledger's segments for the program's partitions, as a step that touches nothing that is there."""
+    ledger.sequence += 1
     segments: list[SavedSegment] = []
-    facts: dict[str, dict[int, dict[str, Any]]] = {}
+    facts: dict[str, dict[int, Facts]] = {}
     for i, node in program.stops():
         key, columns = program.keys[i], partition_columns(node)
         mine = [segment for segment in ledger.segments if segment.operator == key]
-        for number, (partition, tables) in enumerate(_parts(mine, columns, program.partitions)):
-            folder = checkpoint / "state" / key / f"{partition:05d}"
+        for number, moved in enumerate(_cut(mine, columns, program.partitions)):
+            folder = checkpoint / "state" / key / f"{moved.partition:05d}"
             written = {
-                name: write_table(folder / f"{ledger.sequence + 1:08d}-moved-{number}-{name}.arrow", table)
-                for name, table in tables.items()
+                name: write_table(folder / f"{ledger.sequence:08d}-moved-{number}-{name}.arrow", table)
+                for name, table in moved.tables.items()
             }
-            covers = covering(tables)
-            segments.append(SavedSegment(key, partition, covers.low, covers.high, written))
+            segments.append(SavedSegment(key, moved.partition, moved.low, moved.high, written, moved.part))
         together = merge_facts(list(ledger.facts.get(key, {}).values()))
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
@@ -37,34 +39,45 @@ def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
     ledger.segments, ledger.facts = segments, facts
 
 
-def _parts(
-    saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int
-) -> list[tuple[int, dict[str, pa.Table]]]:
-    """The segments' tables of one shape joined, and cut by partition."""
-    shapes: dict[tuple[str, ...], list[dict[str, pa.Table]]] = {}
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Tables on their way to a partition, and the range of keys they cover."""
+
+    part: int
+    partition: int
+    low: int
+    high: int
+    tables: dict[str, pa.Table]
+
+
+def _cut(saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int) -> Iterator[_Moved]:
+    """The segments' tables of one part and shape joined, and cut by partition."""
+    shapes: dict[tuple[int, tuple[str, ...]], list[SavedSegment]] = {}
     for one in saved:
-        tables = {name: read_table(Path(written.path)) for name, written in one.tables.items()}
-        shapes.setdefault(tuple(sorted(tables)), []).append(tables)
-    out: list[tuple[int, dict[str, pa.Table]]] = []
-    for names, found in shapes.items():
-        joined = {name: pa.concat_tables([tables[name] for tables in found]) for name in names}
-        out += list(split_segment(joined, columns, partitions))
-    return out
+        shapes.setdefault((one.part, tuple(sorted(one.tables))), []).append(one)
+    for (part, names), found in shapes.items():
+        joined = {name: pa.concat_tables([read_table(Path(one.tables[name].path)) for one in found]) for name in names}
+        low, high = min(one.low for one in found), max(one.high for one in found)
+        for partition, tables in split_segment(joined, columns, partitions):
+            covers = covering(tables, Segment(tables, low, high))
+            yield _Moved(part, partition, covers.low, covers.high, tables)
 
 
-def merge_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Facts of several partitions as one: the greatest number, the union of maps.
+def merge_facts(parts: Sequence[Mapping[Any, Any]]) -> dict[Any, Any]:
+    """Facts of several partitions as one: the greatest number, the union of maps, entry by entry.
 
-    >>> merge_facts([{"last": 3, "counts": {"a": 1}}, {"last": 5, "counts": {"b": 2}}])
-    {'last': 5, 'counts': {'a': 1, 'b': 2}}
+    Numbers only grow, and a partition may hold an old copy of another's: the greatest is the one that is true.
+
+    >>> merge_facts([{"last": 3, "counts": {"a": 4, "b": 1}}, {"last": 5, "counts": {"a": 2, "b": 2}}])
+    {'last': 5, 'counts': {'a': 4, 'b': 2}}
     """
-    out: dict[str, Any] = {}
+    out: dict[Any, Any] = {}
     for facts in parts:
         for name, value in facts.items():
             if name not in out:
                 out[name] = value
             elif isinstance(value, dict):
-                out[name] = {**out[name], **value}
+                out[name] = merge_facts([out[name], value])
             else:
                 out[name] = max(out[name], value)
     return out

@@ -45,6 +45,8 @@ class Run:
         self.id = str(uuid.uuid4())
         self._host = host
         self._stop = threading.Event()
+        # An event of our own, not Thread.join: a Ctrl-C inside join makes a thread look ended that is not.
+        self._done = threading.Event()
         self._error: MillstreamError | None = None
         self._reports: deque[dict[str, Any]] = deque(maxlen=100)
         self._thread = threading.Thread(
@@ -70,11 +72,13 @@ class Run:
             )
             failure.__cause__ = error
             self._error = failure
+        finally:
+            self._done.set()
 
     @property
     def is_active(self) -> bool:
         """Is it still at work?"""
-        return self._thread.is_alive()
+        return not self._done.is_set()
 
     @property
     def exception(self) -> MillstreamError | None:
@@ -94,14 +98,14 @@ class Run:
     def stop(self) -> None:
         """Finish the epoch under way, and stop."""
         self._stop.set()
-        self._thread.join()
+        self._done.wait()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end; True if it came in time. A failure is raised here."""
-        self._thread.join(timeout)
+        ended = self._done.wait(timeout)
         if self._error is not None:
             raise self._error
-        return not self._thread.is_alive()
+        return ended
 
     def watch(self, console: Console | None = None) -> None:
         """Show rows, progress and state on the terminal until the end; silent where there is no terminal."""
@@ -112,11 +116,11 @@ class Run:
         waited = threading.Event()
         limit = None if timeout is None else timeout
         spent = 0.0
-        while self._thread.is_alive() and (limit is None or spent < limit):
+        while self.is_active and (limit is None or spent < limit):
             if self._reports and self._reports[-1]["numInputRows"] == 0:
                 return True
             waited.wait(0.02)
             spent += 0.02
         if self._error is not None:
             raise self._error
-        return not self._thread.is_alive()
+        return not self.is_active

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from millstream.core.errors import SinkError
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
 from millstream.state.files import read_table, write_table
+
+log = logging.getLogger("millstream.runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Stage:
     sequence: int
     level: int
     partition: int
+    attempt: str
+    """A file not yet published has it in its name: nobody else can write to it."""
 
     def write(self, program: Program, target: int, output: str, rows: pa.Table) -> list[dict[str, Any]]:
         """Stage some rows of an output, for each of its sinks; returns what to publish."""
@@ -32,25 +38,45 @@ class Stage:
         for number, sink in enumerate(sinks):
             if isinstance(sink, FolderSink):
                 name = f"part-{self.sequence:08d}-{self.level}-{self.partition:05d}"
-                hidden, visible = sink.stage(rows, name)
-                out.append({"sink": "folder", "hidden": str(hidden), "visible": str(visible)})
+                hidden, visible = sink.stage(rows, f"{name}-{self.attempt}")
+                visible = visible.with_name(name + visible.suffix)
+                out.append({"sink": "folder", "hidden": str(hidden.absolute()), "visible": str(visible.absolute())})
             elif not isinstance(sink, DiscardSink):
                 others.append(number)
         if others:
             query = program.targets[target].name
-            name = f"{target}-{output}-{self.level}-{self.partition:05d}.arrow"
+            name = f"{target}-{output}-{self.level}-{self.partition:05d}-{self.attempt}.arrow"
             written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
             out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path})
         return out
 
 
-def publish(staged: Sequence[dict[str, Any]]) -> None:
-    """Rename the files of folder sinks to where readers look. Doing it again changes nothing."""
+def publish(staged: Sequence[dict[str, Any]], *, again: bool) -> None:
+    """Rename the files of folder sinks to where readers look. Doing it `again` changes nothing."""
     for one in staged:
-        if one["sink"] == "folder":
-            hidden = Path(one["hidden"])
-            if hidden.exists():
-                hidden.replace(one["visible"])
+        if one["sink"] != "folder":
+            continue
+        hidden, visible = Path(one["hidden"]), Path(one["visible"])
+        try:
+            hidden.replace(visible)
+        except FileNotFoundError:
+            if visible.exists():
+                continue
+            if not again:
+                raise SinkError(f'"{hidden}" is gone before it was published', hint="Who removed it?") from None
+            log.warning('"%s" is not there: published, and moved away since?', visible)
+        except OSError as error:
+            raise SinkError(
+                f'"{visible}" cannot be given its name: {error}',
+                hint="The epoch is committed; the next start publishes what is missing.",
+            ) from error
+
+
+def sweep(sinks: Iterable[FolderSink]) -> None:
+    """Remove what broken attempts staged for these sinks; to be called when nobody is writing."""
+    for sink in sinks:
+        for path in sink._folder.glob(".part-*.tmp"):
+            path.unlink(missing_ok=True)
 
 
 def gather(staged: Sequence[dict[str, Any]]) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:

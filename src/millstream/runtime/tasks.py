@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,7 @@ from millstream.kernels.partials import KEY
 from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import Ingest, observe
 from millstream.ops.operator import Operator
+from millstream.ops.windowing.several import Several
 from millstream.plan import nodes
 from millstream.runtime.epoch import Outcome
 from millstream.runtime.parcel import (
@@ -38,8 +38,8 @@ from millstream.runtime.punctuate import split_marked
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.staging import Stage
 from millstream.state.files import read_table, write_table
-from millstream.state.manifest import SavedSegment
-from millstream.state.store import Segment
+from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.store import Segment, Store
 
 
 @dataclass(slots=True)
@@ -56,11 +56,15 @@ class Order:
     """By stream: the progress of earlier epochs, by which rows are late."""
     state: dict[tuple[int, int], list[SavedSegment]] = field(default_factory=dict[tuple[int, int], list[SavedSegment]])
     """By node and partition: the live segments."""
-    facts: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict[tuple[int, int], dict[str, Any]])
+    facts: dict[tuple[int, int], Facts] = field(default_factory=dict[tuple[int, int], Facts])
+    keys: Sequence[str] = ()
+    """By node: the name under which its state is kept."""
+    attempt: str = ""
+    """Tells this attempt at the epoch from others, so that a task that outlives its driver spoils nothing."""
 
     def stage(self, level: int, partition: int) -> Stage:
         """Where a task of this epoch stages its results."""
-        return Stage(Path(self.checkpoint) / "staging", self.sequence, level, partition)
+        return Stage(Path(self.checkpoint) / "staging", self.sequence, level, partition, self.attempt)
 
 
 class _Flow:
@@ -194,14 +198,14 @@ def meet_at(program: Program, order: Order, level: int, partition: int, parcels:
             continue  # a stop whose rows must all meet has one partition
         operator = program.operator(i)
         loaded = open_state(operator, order, i, partition)
-        operator.progress = list(order.before[i])
+        set_progress(operator, order.before[i])
         for table in _take(operator, here.get(i, ())):
             flow.leave(i, table)
         for port, progress in enumerate(order.now[i]):
             if progress != operator.progress[port]:
                 for table in operator.advance(port, progress):
                     flow.leave(i, table)
-        save_state(operator, order, program.keys[i], partition, loaded, flow.report)
+        save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
     yield from flow.parcels()
 
@@ -222,15 +226,34 @@ def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
         yield from operator.take(port, together)
 
 
-def open_state(operator: Operator, order: Order, i: int, partition: int) -> dict[int, SavedSegment]:
+def stores(operator: Operator) -> list[Store]:
+    """Where an operator keeps its state: one store, or one a part if it is made of parts."""
+    return [part.store for part in operator.parts] if isinstance(operator, Several) else [operator.store]
+
+
+def set_progress(operator: Operator, progress: Sequence[Progress]) -> None:
+    """Tell an operator, and its parts, what was promised before."""
+    operator.progress = list(progress)
+    if isinstance(operator, Several):
+        for part in operator.parts:
+            part.progress = list(progress)
+
+
+Loaded = dict[int, tuple[Segment, SavedSegment]]
+"""Segments that are on disk as they are, by identity; held, so that no new one gets the identity of one dropped."""
+
+
+def open_state(operator: Operator, order: Order, i: int, partition: int) -> Loaded:
     """Map an operator's segments into memory; returns which of them are saved as they are."""
-    loaded: dict[int, SavedSegment] = {}
+    loaded: Loaded = {}
+    held = stores(operator)
     for saved in order.state.get((i, partition), []):
         tables = {name: read_table(Path(written.path)) for name, written in saved.tables.items()}
         segment = Segment(tables, saved.low, saved.high)
-        operator.store.segments.append(segment)
-        loaded[id(segment)] = saved
-    operator.store.facts = dict(order.facts.get((i, partition), {}))
+        held[saved.part].segments.append(segment)
+        loaded[id(segment)] = segment, saved
+    for part, facts in order.facts.get((i, partition), {}).items():
+        held[part].facts = dict(facts)
     return loaded
 
 
@@ -239,22 +262,23 @@ def save_state(
     order: Order,
     key: str,
     partition: int,
-    loaded: Mapping[int, SavedSegment],
+    loaded: Loaded,
     report: Report,
 ) -> None:
     """Write the segments that are new; report all that are live, and the facts."""
     folder = Path(order.checkpoint) / "state" / key / f"{partition:05d}"
-    for number, segment in enumerate(operator.store.segments):
-        saved = loaded.get(id(segment))
-        if saved is None:
-            tables = {
-                name: write_table(folder / f"{order.sequence:08d}-{number}-{name}.arrow", table)
-                for name, table in segment.tables.items()
-            }
-            saved = SavedSegment(key, partition, segment.low, segment.high, tables)
-        report.segments.append(asdict(saved))
-    if operator.store.facts:
-        report.facts.append({"operator": key, "partition": partition, "facts": operator.store.facts})
+    held = stores(operator)
+    for part, store in enumerate(held):
+        for number, segment in enumerate(store.segments):
+            _, saved = loaded.get(id(segment), (None, None))
+            if saved is None:
+                name = f"{order.sequence:08d}-{order.attempt}-{part}-{number}"
+                tables = {n: write_table(folder / f"{name}-{n}.arrow", table) for n, table in segment.tables.items()}
+                saved = SavedSegment(key, partition, segment.low, segment.high, tables, part)
+            report.segments.append(asdict(saved))
+    # Facts are reported even if there are none: by that the driver knows that the partition has run.
+    facts = {part: store.facts for part, store in enumerate(held) if store.facts}
+    report.facts.append({"operator": key, "partition": partition, "facts": facts})
     operator.measure()
 
 
@@ -283,11 +307,11 @@ def split_segment(
         yield partition, {name: part.get(name, table.slice(0, 0)) for name, table in tables.items()}
 
 
-def covering(tables: Mapping[str, pa.Table]) -> Segment:
-    """Tables as a segment with the range of keys they cover."""
+def covering(tables: Mapping[str, pa.Table], otherwise: Segment | None = None) -> Segment:
+    """Tables as a segment with the range of keys they cover; without keys, the range of `otherwise`."""
     keyed = [table[KEY] for table in tables.values() if KEY in table.column_names and table.num_rows]
     if not keyed:
-        return Segment(tables, 0, 0)
+        return otherwise or Segment(tables, 0, 0)
     ends = [pc.min_max(column) for column in keyed]
     return Segment(tables, min(e["min"].as_py() for e in ends), max(e["max"].as_py() for e in ends))
 

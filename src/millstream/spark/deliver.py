@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def deliver(host: SparkHost, outputs: list[dict[str, Any]], sequence: int, *, again: bool) -> None:
     """Publish a step's outputs; `again` after a restart, when it may have been done before."""
-    publish(outputs)
+    publish(outputs, again=again)
     marker = host.checkpoint / "delivered"
     done = int(marker.read_text()) if marker.exists() else -1
     if again and done >= sequence:

@@ -12,22 +12,23 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from millstream.core.errors import PlanError
+from millstream.core.errors import PlanError, SinkError, StateError
 from millstream.core.progress import Progress
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.runtime.batch import Batch, Source
 from millstream.runtime.epoch import now_of
-from millstream.runtime.ledger import Ledger, StreamLedger, check_plans
+from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
@@ -35,14 +36,15 @@ from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
-from millstream.runtime.tasks import Order
+from millstream.runtime.staging import sweep
+from millstream.runtime.tasks import Order, set_progress
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
 from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
 from millstream.spark.reduce import NativeReduce, flagged, native_reduce, reduced, reducing
 from millstream.spark.report import progress_report
-from millstream.state.manifest import Manifests
+from millstream.state.manifest import Manifest, Manifests
 
 VERSION = "0.1.0"
 log = logging.getLogger("millstream.spark")
@@ -67,19 +69,24 @@ class SparkHost:
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._readers: dict[str, Iterator[Batch]] = {}
         self._batches_taken = False
-        self._opened: tuple[str, ...] = ()
+        self._opened = False
+        self._under_way: int | None = None
+        self._starts: dict[str, Any] = {}
         self.spark_progress: list[dict[str, int]] = []
         """What Spark itself measured of each epoch of the last streaming run, in milliseconds by phase."""
 
     @property
     def epoch(self) -> int:
         """The number of the step under way, or the next one."""
-        return self.ledger.sequence + 1
+        return self.ledger.sequence + 1 if self._under_way is None else self._under_way
 
     def add(self, query: HostQuery, sources: Mapping[str, Any]) -> None:
         """Run this query too, from the next start on."""
         self.queries[query.name] = query
-        self.sources.update(sources)
+        for name, source in sources.items():
+            if name not in self.sources:
+                self.sources[name] = source
+                self._starts[name] = getattr(source, "position", None)
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
         """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
@@ -100,17 +107,23 @@ class SparkHost:
 
     def run(self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
-        self._open()
         try:
+            self._open()
             self._take_epochs(trigger, stopping, report)
             if not stopping():
                 self._flush(report, end=end_of_stream)
-        except (PySparkException, Py4JError, RuntimeError) as error:
-            raise readable(error, self.epoch) from error
+        except BaseException as error:
+            # What is in hand may be half of an epoch: another start goes back to the last manifest.
+            self._opened = False
+            if isinstance(error, PySparkException | Py4JError | RuntimeError):
+                raise readable(error, self.epoch) from error
+            raise
 
     def _take_epochs(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
         frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
-        streaming = {name: frame for name, frame in frames.items() if frame.isStreaming}
+        # In order of their names: Spark's checkpoint knows streams by their place only.
+        streaming = {name: frame for name, frame in sorted(frames.items()) if frame.isStreaming}
+        self._check_frames(list(streaming))
         self._readers = {}
         if streaming:
             self._run_streaming(streaming, trigger, stopping, report)
@@ -123,25 +136,63 @@ class SparkHost:
         """Read the checkpoint, unless this host has it in hand already."""
         targets = [Target(q.name, q.node, _for_workers(q)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
-        if self._opened:
-            self._opened = tuple(self.queries)
-            return
-        manifest = self.manifests.latest()
+        _check_folders(self.queries.values())
+        manifest = None if self._opened else self.manifests.latest()
+        if not self._opened:
+            self._rewind(manifest)
+        self.ledger.operators = settle_keys(self.program, self.ledger.operators)
+        self.ledger.forget(self.program)
         if manifest is not None:
-            check_plans(manifest, self.program)
-            self.manifests.check(manifest)
-            self.ledger = Ledger.of(manifest)
-            for name, source in self.sources.items():
-                position = self.ledger.streams.get(name, StreamLedger()).position
-                if position is not None and hasattr(source, "seek"):
-                    source.seek(position)
             deliver(self, manifest.outputs, manifest.sequence, again=True)
-            self._batches_taken = True
             if manifest.partitions != self.partitions:
                 log.info("moving state from %d to %d partitions", manifest.partitions, self.partitions)
                 repartition(self.ledger, self.program, self.checkpoint)
                 self._commit([], self.ledger.epoch)
-        self._opened = tuple(self.queries)
+        if not self._opened:
+            self._tidy()
+            self.manifests.sweep()
+            sweep(sink for q in self.queries.values() for sink in _folders(q))
+        self._opened = True
+
+    def _rewind(self, manifest: Manifest | None) -> None:
+        """Forget everything since the last manifest; sources go back to where they were then."""
+        if manifest is not None:
+            check_plans(manifest, self.program)
+            self.manifests.check(manifest)
+        self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
+        self._batches_taken = manifest is not None
+        for name, source in self.sources.items():
+            position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
+            if position is not None and hasattr(source, "seek"):
+                source.seek(position)
+
+    def _check_frames(self, names: list[str]) -> None:
+        """Spark's part of the checkpoint must fit the streams there are and the epoch that our part is at."""
+        if self.ledger.epoch >= 0 and names != self.ledger.frames:
+            was, now = (", ".join(map(repr, some)) or "none" for some in (self.ledger.frames, names))
+            raise StateError(
+                f"this checkpoint was made with the streaming data frames {was}, and now there are {now}",
+                hint="Keep a query on each of them, or start with an empty checkpoint.",
+            )
+        offset = self.checkpoint / "spark" / "offsets" / str(self.ledger.epoch)
+        if names and self.ledger.epoch >= 0 and not offset.exists():
+            raise StateError(
+                f"{offset} is missing: Spark no longer knows what epoch {self.ledger.epoch} had read",
+                hint=f"Restore the folder {self.checkpoint / 'spark'}.",
+            )
+        self.ledger.frames = names
+
+    def _check_next(self, epoch: int) -> None:
+        """Epochs follow one another; a gap means that Spark has read rows that no manifest knows of."""
+        last = self.ledger.epoch
+        if epoch != last + 1:
+            spark = self.checkpoint / "spark"
+            raise StateError(
+                f"Spark goes on with epoch {epoch}, but the last manifest is that of epoch {last}",
+                hint=f"To fall back to epoch {last}, remove what {spark / 'commits'} has after {last}, what "
+                f"{spark / 'offsets'} has after {last + 1}, and the sinks' files after "
+                f"part-{self.ledger.sequence:08d}.",
+            )
 
     # --- driving -------------------------------------------------------------------------------
 
@@ -150,16 +201,21 @@ class SparkHost:
     ) -> None:
         names = list(streaming)
         failure: list[BaseException] = []
+        under_way = threading.Lock()
 
         def on_batch(frame: DataFrame, epoch: int) -> None:
-            if epoch <= self.ledger.epoch:
-                log.info("epoch %d is committed already", epoch)
-                return
-            try:
-                self._step(frame, names, epoch, self._next_local(), report, settle=isinstance(trigger, Every))
-            except BaseException as error:
-                failure.append(error)
-                raise
+            with under_way:
+                if stopping():
+                    raise _StoppedError
+                if epoch == self.ledger.epoch:
+                    log.info("epoch %d is committed already", epoch)
+                    return
+                try:
+                    self._check_next(epoch)
+                    self._step(frame, names, epoch, self._next_local(), report, settle=isinstance(trigger, Every))
+                except BaseException as error:
+                    failure.append(error)
+                    raise
 
         writer = tagged(streaming).writeStream.foreachBatch(on_batch).queryName("millstream " + ", ".join(self.queries))
         writer = writer.option("checkpointLocation", str(self.checkpoint / "spark"))
@@ -169,15 +225,19 @@ class SparkHost:
             case Every(seconds):
                 writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
         query = writer.start()
-        while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
-            if stopping():
-                query.stop()
-                break
-        self.spark_progress = [dict(one.durationMs) for one in query.recentProgress]
-        if failure:
-            raise failure[0]
-        if query.exception() is not None:
-            raise RuntimeError(str(query.exception()))
+        try:
+            while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
+                if stopping():
+                    with under_way:  # the epoch under way ends first
+                        pass
+                    query.stop()
+        except StreamingQueryException:
+            if failure:
+                raise failure[0] from None
+            if not stopping():
+                raise
+        finally:
+            self.spark_progress = [dict(one.durationMs) for one in query.recentProgress]
 
     def _run_batches(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
         waiting = threading.Event()
@@ -229,6 +289,7 @@ class SparkHost:
         """Take an epoch's rows; operators learn what was known before them."""
         began = time.monotonic()
         order = self._order({name: one.known for name, one in self._streams().items()})
+        supplied = {name: list(given) for name, given in self._supplied.items()}
         native = native_reduce(self.program) if frame is not None and not local else None
         if frame is not None and native is not None:
             reports = self._native_job(frame, names[0], order, native, f"epoch {epoch}")
@@ -237,7 +298,7 @@ class SparkHost:
         ran = time.monotonic()
         for source in self._source_nodes():
             batch = local.get(source.name)
-            given = [*(batch.punctuations if batch else ()), *self._supplied.pop(source.name, ())]
+            given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
             seen = self._streams()[source.name].known
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
         self._take_in(order, reports)
@@ -245,6 +306,8 @@ class SparkHost:
             if not isinstance(source, DataFrame) and name in self._streams():
                 self._streams()[name].position = getattr(source, "position", None)
         self._commit([one for r in reports for one in r.staged], epoch)
+        for name, taken in supplied.items():
+            del self._supplied[name][: len(taken)]
         rows = sum(self._rows_in(r) for r in reports)
         report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
         if settle:
@@ -321,6 +384,8 @@ class SparkHost:
             self._at_stops(before),
             self._at_stops(target),
             judged,
+            keys=self.program.keys,
+            attempt=uuid.uuid4().hex[:8],
         )
         for segment in self.ledger.segments:
             if segment.operator in index:
@@ -329,6 +394,7 @@ class SparkHost:
             if key in index:
                 order.facts |= {(index[key], partition): facts for partition, facts in parts.items()}
         self._target = dict(target)
+        self._under_way = order.sequence
         return order
 
     def _at_stops(self, by_stream: Mapping[str, Progress]) -> dict[int, list[Progress]]:
@@ -340,8 +406,8 @@ class SparkHost:
                 promised.append(by_stream[node.name])
                 continue
             operator = self.program.operator(i)
-            operator.progress = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
-            at[i] = operator.progress
+            at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
+            set_progress(operator, at[i])
             promised.append(operator.promises())
         return at
 
@@ -354,14 +420,16 @@ class SparkHost:
     def _commit(self, outputs: list[dict[str, Any]], epoch: int) -> None:
         """Write the manifest; then publish what it names, and clear what nothing names."""
         self.ledger.epoch = epoch
-        if not outputs and self.ledger.sequence < 0:
-            self.ledger.sequence = 0
         self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
         deliver(self, outputs, self.ledger.sequence, again=False)
+        self._tidy()
+        self._under_way = None
+
+    def _tidy(self) -> None:
+        """Clear what nothing names; only between jobs, when nobody is writing."""
         self.manifests.collect(())
         for folder in (self.checkpoint / "staging").glob("*"):
-            if int(folder.name) < self.ledger.sequence:
-                shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _streams(self) -> dict[str, StreamLedger]:
         for source in self._source_nodes():
@@ -376,6 +444,10 @@ class SparkHost:
         return sum(meter.get("rows_in", 0) for i, meter in report.meters.items() if i in entrances)
 
 
+class _StoppedError(Exception):
+    """Raised in Spark's thread when an epoch begins after the run was told to stop."""
+
+
 class Elsewhere:
     """Stands in, where tasks run, for a sink that only the driver can write to."""
 
@@ -384,6 +456,24 @@ class Elsewhere:
 
     def close(self) -> None:
         """The driver closes it."""
+
+
+def _folders(query: HostQuery) -> list[FolderSink]:
+    return [sink for sinks in query.outputs().values() for sink in sinks if isinstance(sink, FolderSink)]
+
+
+def _check_folders(queries: Iterable[HostQuery]) -> None:
+    """Files are named after the step, so two outputs in one folder would overwrite each other's."""
+    seen: dict[Path, str] = {}
+    for query in queries:
+        for sink in _folders(query):
+            folder = sink._folder.absolute()
+            if folder in seen:
+                raise SinkError(
+                    f'"{folder}" is the folder of two outputs, of {seen[folder]!r} and of {query.name!r}',
+                    hint="Give each output a folder of its own.",
+                )
+            seen[folder] = query.name
 
 
 def _for_workers(query: HostQuery) -> dict[str, list[Any]]:

@@ -25,6 +25,11 @@ class Names:
     columns: tuple[str, ...]
     relations: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every name that may have hyphens."""
+        return (*self.columns, *self.relations)
+
     def column(self, name: str) -> str | None:
         """The column that a name means, as the stream spells it."""
         return spelled(name, self.columns)
@@ -128,7 +133,7 @@ def bind_column(node: exp.Column, names: Names, piece: Piece, problems: list[Pro
 def scalar(piece: Piece, names: Names, problems: list[Problem], where: str) -> str:
     """An expression over one row, as text; `where` names the clause that it stands in."""
     try:
-        tree = parse(piece, names.columns)
+        tree = parse(piece, names.words)
     except SqlError as error:
         problems += error.problems
         return ""

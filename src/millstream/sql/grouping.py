@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.after import After, Group
@@ -46,7 +47,7 @@ def has_aggregates(select: Select, names: Names) -> bool:
         return True
     for piece in select.items:
         try:
-            if calls(parse(piece, names.columns)):
+            if calls(parse(piece, names.words)):
                 return True
         except SqlError:
             continue
@@ -78,6 +79,8 @@ def grouping(
     if select.having is not None:
         having = _text(select.having, names, after, problems)
     order = tuple((_order_text(one.piece, names, after, outputs, problems), one.descending) for one in select.order)
+    if not after.calls and not problems:  # only which groups there are: count them, and do not show it
+        after.calls.append(Call("__a0", AggregateCall("count"), select.piece))
     if not exact:
         outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
     problems += repeated(outputs)
@@ -102,7 +105,7 @@ def _items(select: Select, names: Names, problems: list[Problem]) -> list[Item]:
     out: list[Item] = []
     for piece in select.items:
         try:
-            tree = parse(piece, names.columns)
+            tree = parse(piece, names.words)
         except SqlError as error:
             problems += error.problems
             continue
@@ -121,7 +124,7 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
     out: list[Group] = []
     for piece in select.groups:
         try:
-            tree = parse(piece, names.columns)
+            tree = parse(piece, names.words)
         except SqlError as error:
             problems += error.problems
             continue
@@ -189,7 +192,7 @@ def _outputs(items: list[Item], after: After, tick: str | None) -> tuple[list[Ou
 
 def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> str | None:
     try:
-        tree = parse(piece, names.columns)
+        tree = parse(piece, names.words)
     except SqlError as error:
         problems += error.problems
         return None

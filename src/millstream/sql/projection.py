@@ -28,7 +28,7 @@ def projection(select: Select, names: Names, problems: list[Problem]) -> tuple[O
     out: list[Output] = []
     for piece in select.items:
         try:
-            tree = parse(piece, names.columns)
+            tree = parse(piece, names.words)
         except SqlError as error:
             problems += error.problems
             continue

@@ -105,6 +105,11 @@ class Delay:
     attribute: Name
     delay: Length
 
+    @property
+    def word(self) -> str:
+        """The word it begins with."""
+        return str(self.piece).partition(" ")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromName:
@@ -196,9 +201,6 @@ class SetUnion:
 
 
 Query: TypeAlias = Select | SetUnion
-
-
-# --- statements ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,10 @@ def _spelled(value: Any) -> tuple[str, Any]:
     if isinstance(value, tuple):
         return "tuple", [plain(item) for item in cast(tuple[Any, ...], value)]
     if isinstance(value, set | frozenset):
-        return "set", sorted((plain(item) for item in cast(set[Any], value)), key=json.dumps)
+        kind = "set" if isinstance(value, set) else "frozenset"
+        return kind, sorted((plain(item) for item in cast(set[Any], value)), key=json.dumps)
+    if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):  # pandas' times: Python's would cut them
+        raise _unkept(value)
     match value:
         case datetime():
             return "datetime", value.isoformat()
@@ -52,10 +55,14 @@ def _spelled(value: Any) -> tuple[str, Any]:
         case bytes():
             return "bytes", base64.b64encode(value).decode()
         case _:
-            raise StateError(
-                f"a {type(value).__name__} cannot be kept in a checkpoint: {value!r}",
-                hint="Group by plain values: numbers, text, times, decimals, bytes.",
-            )
+            raise _unkept(value)
+
+
+def _unkept(value: Any) -> StateError:
+    return StateError(
+        f"a {type(value).__name__} cannot be kept in a checkpoint: {value!r}",
+        hint="Group by plain values: numbers, text, times to the microsecond, decimals, bytes.",
+    )
 
 
 def restore(value: Any) -> Any:
@@ -74,6 +81,8 @@ def restore(value: Any) -> Any:
             return tuple(restore(item) for item in inner)
         case "set":
             return {restore(item) for item in inner}
+        case "frozenset":
+            return frozenset(restore(item) for item in inner)
         case "map":
             return {restore(k): restore(v) for k, v in inner}
         case "datetime":

@@ -6,6 +6,7 @@ goes through this module: another file system is another version of it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 import zlib
@@ -29,16 +30,15 @@ class Written:
 
 def write_table(path: Path, table: pa.Table) -> Written:
     """Write a table as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         checksum, length = _checksum(temporary)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StateError(f"cannot write {path}: {error}", hint="Is the disk full, or the folder read-only?") from error
+        raise _failed(path, temporary, error) from error
     return Written(str(path), length, checksum, table.num_rows)
 
 
@@ -65,16 +65,23 @@ def verify(written: Written) -> str | None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a small file atomically and durably: it is there whole after a crash, or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise StateError(f"cannot write {path}: {error}", hint="Is the disk full, or the folder read-only?") from error
+        raise _failed(path, temporary, error) from error
+
+
+def _failed(path: Path, temporary: Path, error: OSError) -> StateError:
+    """The error to raise when a file cannot be written; what was written of it is removed if it can be."""
+    with contextlib.suppress(OSError):
+        temporary.unlink()
+    return StateError(f"cannot write {path}: {error}", hint="Is the disk full, or the folder read-only?")
 
 
 def _checksum(path: Path) -> tuple[int, int]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from millstream.state.files import Written, verify, write_text
 FORMAT = 1
 """The version of the state's format; a newer one is refused."""
 KEPT = 3
+log = logging.getLogger("millstream.state")
+Facts = dict[int, dict[str, Any]]
+"""What an operator knows besides its segments, by store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class SavedSegment:
     low: int
     high: int
     tables: dict[str, Written]
+    part: int = 0
+    """Which of the operator's stores it is in, where it has several."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,51 +51,63 @@ class Manifest:
     queries: dict[str, str]
     """Each query's plan as text: a restart with another plan is refused."""
     segments: list[SavedSegment] = field(default_factory=list[SavedSegment])
-    facts: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict[str, dict[int, dict[str, Any]]])
+    facts: dict[str, dict[int, Facts]] = field(default_factory=dict[str, dict[int, Facts]])
     """By operator and partition."""
     streams: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """By stream: progress, generator state, position."""
     outputs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What this epoch delivers: staged files and where they go."""
     counters: dict[str, Any] = field(default_factory=dict[str, Any])
+    operators: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By query: the names under which its nodes, inputs first, keep state."""
+    frames: list[str] = field(default_factory=list[str])
+    """The streams that Spark reads and keeps the positions of."""
+
+    def files(self) -> Iterator[Written]:
+        """Every file of state that it needs."""
+        for segment in self.segments:
+            yield from segment.tables.values()
 
 
 class Manifests:
-    """The manifests of a checkpoint folder."""
+    """The manifests of a checkpoint folder. Files are named relative to it, so that the folder can be moved."""
 
     def __init__(self, folder: Path) -> None:
+        self.root = folder
         self.folder = folder / "manifests"
+        self._named: dict[int, set[str]] = {}
 
     def sequences(self) -> list[int]:
         """The numbers of the manifests there are, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json"))
+        return sorted(int(path.stem) for path in self.folder.glob("*.json") if re.fullmatch(r"\d+", path.stem))
 
     def write(self, manifest: Manifest) -> None:
         """Commit: when this returns, the epoch is done."""
-        body = json.dumps(plain(asdict(manifest)))
+        fields = asdict(manifest)
+        for segment in fields["segments"]:
+            for written in segment["tables"].values():
+                written["path"] = str(Path(written["path"]).relative_to(self.root))
+        body = json.dumps(plain(fields))
         digest = hashlib.sha256(body.encode()).hexdigest()
         write_text(self._path(manifest.sequence), json.dumps({"format": FORMAT, "sha256": digest, "body": body}))
+        self._named[manifest.sequence] = {written.path for written in manifest.files()}
 
     def read(self, sequence: int) -> Manifest:
         """One manifest, checked."""
         path = self._path(sequence)
-        earlier = [number for number in self.sequences() if number < sequence]
-        back = (
-            f"Fall back to manifest {earlier[-1]} ({self._path(earlier[-1])})." if earlier else "There is none before."
-        )
         try:
             outer = json.loads(path.read_text(encoding="utf-8"))
-            body, digest, version = outer["body"], outer["sha256"], outer["format"]
+            body, digest, version = str(outer["body"]), str(outer["sha256"]), int(outer["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StateError(f"the manifest {path} cannot be read: {error}", hint=back) from error
+            raise StateError(f"the manifest {path} cannot be read: {error}", hint=self._back(sequence)) from error
         if version > FORMAT:
             raise StateError(
                 f"the manifest {path} has format {version}, and this engine knows up to {FORMAT}",
                 hint="Use the version of Millstream that wrote it, or a newer one.",
             )
         if hashlib.sha256(body.encode()).hexdigest() != digest:
-            raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=back)
-        return _manifest(restore(json.loads(body)))
+            raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=self._back(sequence))
+        return _manifest(restore(json.loads(body)), self.root)
 
     def latest(self) -> Manifest | None:
         """The newest manifest, or None in an empty checkpoint."""
@@ -97,53 +116,70 @@ class Manifests:
 
     def check(self, manifest: Manifest) -> None:
         """Verify every segment that a manifest names."""
-        for segment in manifest.segments:
-            for written in segment.tables.values():
-                wrong = verify(written)
-                if wrong:
-                    good = self._last_good(manifest.sequence)
-                    raise StateError(
-                        f"the segment {written.path} {wrong}; epoch {manifest.epoch} needs it",
-                        hint="Restore the file. " + good,
-                    )
+        for written in manifest.files():
+            wrong = verify(written)
+            if wrong:
+                raise StateError(
+                    f"the segment {written.path} {wrong}; epoch {manifest.epoch} needs it",
+                    hint=self._back(manifest.sequence),
+                )
 
-    def _last_good(self, before: int) -> str:
+    def _back(self, before: int) -> str:
+        """What to do about a manifest that is of no use."""
         for sequence in reversed([number for number in self.sequences() if number < before]):
             try:
                 manifest = self.read(sequence)
             except StateError:
                 continue
-            if all(verify(w) is None for segment in manifest.segments for w in segment.tables.values()):
-                return f"The last whole epoch is {manifest.epoch} ({self._path(sequence)})."
-        return "No earlier epoch is whole."
+            if all(verify(written) is None for written in manifest.files()):
+                return (
+                    f"Restore the file; or fall back to epoch {manifest.epoch} ({self._path(sequence)}) by removing "
+                    "the manifests after it."
+                )
+        return "Restore the file; no earlier epoch is whole."
 
     def collect(self, keep: Iterable[Path]) -> list[Path]:
         """Forget old manifests and the state files that no kept manifest names; returns what was removed.
 
-        `keep` are files in use beyond what manifests name.
+        `keep` are files in use beyond what manifests name. Files cut short by a kill go too. Only to be called
+        when nobody is writing.
         """
         found = self.sequences()
-        for sequence in found[:-KEPT]:
-            self._path(sequence).unlink(missing_ok=True)
         named = {str(path) for path in keep}
         for sequence in found[-KEPT:]:
-            named |= {w.path for s in self.read(sequence).segments for w in s.tables.values()}
+            if sequence not in self._named:
+                try:
+                    self._named[sequence] = {written.path for written in self.read(sequence).files()}
+                except StateError as error:
+                    # What an unreadable manifest needs is not known: nothing is removed while it is among those kept.
+                    log.warning("nothing is removed from %s: %s", self.root, error.fact)
+                    return []
+            named |= self._named[sequence]
+        for sequence in found[:-KEPT]:
+            self._path(sequence).unlink(missing_ok=True)
+            self._named.pop(sequence, None)
         removed: list[Path] = []
-        for path in (self.folder.parent / "state").rglob("*.arrow"):
-            if str(path) not in named:
+        for path in (self.root / "state").rglob("*"):
+            if ".arrow" in path.name and str(path) not in named:
                 path.unlink(missing_ok=True)
                 removed.append(path)
         return removed
+
+    def sweep(self) -> None:
+        """Remove the manifests that a kill cut short; to be called when nobody is writing."""
+        for path in self.folder.glob(".*"):
+            path.unlink(missing_ok=True)
 
     def _path(self, sequence: int) -> Path:
         return self.folder / f"{sequence:08d}.json"
 
 
-def _manifest(fields: dict[str, Any]) -> Manifest:
-    segments = [_segment(one) for one in fields.pop("segments")]
+def _manifest(fields: dict[str, Any], root: Path) -> Manifest:
+    segments = [_segment(one, root) for one in fields.pop("segments")]
     return Manifest(**fields, segments=segments)
 
 
-def _segment(fields: dict[str, Any]) -> SavedSegment:
+def _segment(fields: dict[str, Any], root: Path) -> SavedSegment:
     tables = {name: Written(**written) for name, written in fields.pop("tables").items()}
+    tables = {name: replace(written, path=str(root / written.path)) for name, written in tables.items()}
     return SavedSegment(**fields, tables=tables)

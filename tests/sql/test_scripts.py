@@ -1,0 +1,239 @@
+"""Files of statements: streams from files, a clause for each generator, sinks, several queries on one engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+import millstream as ms
+from millstream.core import generator
+from sql.auction import BIDS, START
+
+SCHEMA = "ts TIMESTAMP, second BIGINT, item STRING, bidder BIGINT, price BIGINT, rate DOUBLE"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the bids as Parquet, CSV and JSON files."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.Table.from_pylist(BIDS)
+    for name in ("parquet", "csv", "json"):
+        (tmp_path / name).mkdir()
+    for i, at in enumerate(range(0, table.num_rows, 40)):
+        part = table.slice(at, 40)
+        pq.write_table(part, tmp_path / "parquet" / f"{i}.parquet")
+        pc.write_csv(part, tmp_path / "csv" / f"{i}.csv")
+        lines = part.to_pandas().to_json(orient="records", lines=True, date_format="iso")
+        (tmp_path / "json" / f"{i}.json").write_text(str(lines))
+    return tmp_path
+
+
+def run(text: str) -> tuple[ms.Engine, list[ms.Query]]:
+    engine = ms.Engine(host="local")
+    queries = ms.Script(text).bind(engine)
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    return engine, queries
+
+
+def counts(query: ms.Query) -> list[int]:
+    return [row["n"] for row in sorted(query.table().to_pylist(), key=lambda row: row["window_start"])]
+
+
+WANTED = [sum(row["second"] // 60 == minute for row in BIDS) for minute in range(5)]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+@pytest.mark.parametrize("columns", ["", f"({SCHEMA})"])
+def test_a_stream_is_read_from_files(form: str, columns: str) -> None:
+    _, (query,) = run(f"""
+        CREATE STREAM bids {columns} FROM {form} '{form}' PROGRESS ON ts WITHIN 5 seconds;
+        SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts];
+    """)
+
+    assert WANTED == counts(query)
+
+
+def test_options_reach_the_source() -> None:
+    engine = ms.Engine(host="local")
+    (query,) = ms.Script("""
+        CREATE STREAM bids FROM parquet 'parquet' OPTIONS (epoch_rows 10, pattern '0*') PROGRESS ON ts WITHIN 5 seconds;
+        SELECT * FROM bids
+    """).bind(engine)
+    running = engine.start(ms.available_now())
+    running.await_termination()
+
+    assert (4, 40) == (len(running.recent_progress), query.table().num_rows)
+
+
+@pytest.mark.parametrize(
+    ("clause", "kind"),
+    [
+        ("ORDERED ON ts", generator.Ordered),
+        ("ON ts WITHIN 5 seconds", generator.BoundedDisorder),
+        ("ON ts WITHIN 10 ROWS", generator.BoundedRows),
+        ("ON second WITHIN 5", generator.BoundedDisorder),
+        ("ON ts EVERY 10 seconds STEP", generator.Step),
+        ("ON ts TIMER EVERY 1 second", generator.Timer),
+        ("ON ts TIMER EVERY 1 second LULL 5 seconds", generator.Timer),
+        ("SUPPLIED", generator.Supplied),
+        ("SUPPLIED ON ts", generator.Supplied),
+        ("MARKED BY item", generator.Supplied),
+        ("MARKED BY item ON ts", generator.Supplied),
+        ("ON ts WITHIN 5 seconds PER item", generator.PerGroup),
+        ("ORDERED ON ts PER item, bidder", generator.PerGroup),
+    ],
+)
+def test_every_generator_has_a_clause(clause: str, kind: type) -> None:
+    stream = ms.Engine(host="local").sql(f"CREATE STREAM bids FROM parquet 'parquet' PROGRESS {clause}")
+
+    assert isinstance(stream.node.progress, kind)  # type: ignore[union-attr]  # a source
+
+
+def test_progress_is_as_declared() -> None:
+    engine = ms.Engine(host="local")
+    (query,) = ms.Script("""
+        CREATE STREAM bids FROM parquet 'parquet' PROGRESS ON ts WITHIN 5 seconds;
+        SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts]
+    """).bind(engine)
+    engine.start(ms.available_now()).await_termination()
+
+    assert WANTED[:4] == counts(query)
+
+
+def test_every_sink() -> None:
+    _, queries = run("""
+        CREATE STREAM bids FROM parquet 'parquet' PROGRESS ON ts WITHIN 5 seconds;
+        CREATE VIEW few AS SELECT ts, item FROM bids WHERE price > 20;
+        INSERT INTO parquet 'out/p' SELECT * FROM few;
+        INSERT INTO csv 'out/c' SELECT * FROM few;
+        INSERT INTO json 'out/j' SELECT * FROM few;
+        INSERT INTO memory 'kept' SELECT * FROM few;
+        INSERT INTO console SELECT * FROM few;
+    """)
+    wanted = sum((row["price"] or 0) > 20 for row in BIDS)
+
+    assert ["p", "c", "j", "kept", "query_1"] == [query.name for query in queries]
+    assert wanted == queries[3].table().num_rows
+    assert wanted == sum(pq.read_table(path).num_rows for path in Path("out/p").glob("*.parquet"))
+    assert wanted == sum(len(path.read_text().splitlines()) - 1 for path in Path("out/c").glob("*.csv"))
+    assert wanted == sum(len(path.read_text().splitlines()) for path in Path("out/j").glob("*.json"))
+
+
+def test_several_queries_read_a_stream_once() -> None:
+    engine, queries = run("""
+        CREATE STREAM bids FROM parquet 'parquet' PROGRESS ON ts WITHIN 5 seconds;
+        SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts];
+        SELECT item, count(*) AS n FROM bids [RANGE 1 minute, WATTR ts] GROUP BY item;
+    """)
+
+    assert 2 == len(queries)
+    assert len(BIDS) == next(iter(engine.host.graph.ingests()))[1].meter.rows_in
+
+
+def test_rate_counts_by_itself() -> None:
+    _, (query,) = run("""
+        CREATE STREAM ticks FROM rate OPTIONS (rowsPerSecond 10, rows 35, start '2026-01-01')
+            PROGRESS ORDERED ON timestamp;
+        SELECT count(*) AS n, max(value) AS last FROM ticks [RANGE 1 second, WATTR timestamp];
+    """)
+
+    assert [10, 10, 10, 5] == counts(query)
+    assert START == query.table()["window_start"][0].as_py()
+
+
+class Session:
+    """A Spark session, as far as reading Kafka goes."""
+
+    version = "4.3.0"
+    readStream: Any  # noqa: N815 - Spark's name
+
+    def __init__(self, failure: str | None) -> None:
+        self.readStream = self
+        self.failure = failure
+        self.asked: dict[str, str] = {}
+
+    def format(self, name: str) -> Session:
+        self.asked["format"] = name
+        return self
+
+    def options(self, **options: str) -> Session:
+        self.asked |= options
+        return self
+
+    def load(self) -> Any:
+        raise RuntimeError(self.failure)
+
+
+def test_kafka_without_its_connector_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka")
+    monkeypatch.setattr(ms.Engine, "spark", session)
+
+    with pytest.raises(ms.SqlError, match=r"org\.apache\.spark:spark-sql-kafka-0-10_2\.13:4\.3\.0"):
+        ms.Engine(host="local").sql(
+            "CREATE STREAM s FROM kafka 'topic' OPTIONS ('kafka.bootstrap.servers' 'x:9092', startingOffsets earliest)"
+        )
+
+    assert session.asked == {
+        "format": "kafka",
+        "subscribe": "topic",
+        "kafka.bootstrap.servers": "x:9092",
+        "startingOffsets": "earliest",
+    }
+
+
+def test_all_problems_of_all_statements_are_told() -> None:
+    with pytest.raises(ms.SqlError) as caught:
+        ms.Script("""
+            CREATE STREAM bids FROM parquet 'parquet';
+            SELECT prize FROM bids;
+            SELCT 1;
+            SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR tss];
+        """).bind(ms.Engine(host="local"))
+
+    assert [3, 4, 5] == [problem.line for problem in caught.value.problems]
+
+
+def test_a_script_is_checked_without_running() -> None:
+    script = ms.Script("CREATE STREAM bids FROM parquet 'parquet'; SELECT ts FROM bids; SELECT nope FROM bids")
+
+    done = script.check(ms.Engine(host="local"))
+
+    assert [("stream", "bids", 0), ("query", "query_1", 0), ("query", "query_2", 1)] == [
+        (one.kind, one.name, len(one.problems)) for one in done
+    ]
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("TIMESTAMP", pa.timestamp("us", "UTC")),
+        ("TIMESTAMP_NTZ", pa.timestamp("us")),
+        ("DATE", pa.date32()),
+        ("STRING", pa.string()),
+        ("VARCHAR(20)", pa.string()),
+        ("TINYINT", pa.int8()),
+        ("SMALLINT", pa.int16()),
+        ("INT", pa.int32()),
+        ("INTEGER", pa.int32()),
+        ("BIGINT", pa.int64()),
+        ("FLOAT", pa.float32()),
+        ("DOUBLE", pa.float64()),
+        ("BOOLEAN", pa.bool_()),
+        ("BINARY", pa.binary()),
+        ("DECIMAL(12, 3)", pa.decimal128(12, 3)),
+        ("DECIMAL", pa.decimal128(10, 0)),
+        ("ARRAY<STRING>", pa.list_(pa.string())),
+        ("STRUCT<x: INT, y: STRING>", pa.struct([("x", pa.int32()), ("y", pa.string())])),
+        ("MAP<STRING, BIGINT>", pa.map_(pa.string(), pa.int64())),
+    ],
+)
+def test_types_are_those_of_spark(written: str, kind: pa.DataType) -> None:
+    stream = ms.Engine(host="local").sql(f"CREATE STREAM s (a BIGINT, b {written}, c STRING) FROM json 'json'")
+
+    assert kind == stream.schema.field("b").type

@@ -1,0 +1,48 @@
+"""One query of every kind that keeps state, to be asked on any host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import millstream as ms
+
+Ask = Callable[[ms.Stream], Any]
+BOUNDED = {"n": ms.count(), "total": ms.sum("v"), "high": ms.max("v"), "floats": ms.sum("f")}
+HOLISTIC = {**BOUNDED, "middle": ms.median("v"), "different": ms.count_distinct("v")}
+
+
+def _windows(calls: dict[str, Any], *, strategy: str = "auto", **window: Any) -> Ask:
+    return lambda s: s.window("ts", **window).group_by("k").agg(**calls, strategy=strategy)
+
+
+def _distinct(stream: ms.Stream) -> Any:
+    return stream.select("k", "v").distinct()
+
+
+def _chain(stream: ms.Stream) -> Any:
+    counts = stream.window("ts", range=10, slide=5).group_by("k").agg(n=ms.count())
+    return counts.window("window_end", range=20).agg(most=ms.max("n"), windows=ms.count())
+
+
+QUESTIONS: dict[str, Ask] = {
+    "tumbling": _windows(BOUNDED, range=10),
+    "sliding": _windows(HOLISTIC, range=20, slide=5),
+    "several": _windows(BOUNDED, range=[10, 20, 40], slide=10),
+    "by window": _windows(HOLISTIC, range=20, slide=5, strategy="wid"),
+    "differential": _windows(BOUNDED, range=20, slide=5, strategy="differential"),
+    "buffered": _windows(HOLISTIC, range=20, slide=5, strategy="buffered"),
+    "adaptive": _windows(BOUNDED, range=20, slide=5, strategy="adaptive"),
+    "several by window": _windows(BOUNDED, range=[10, 20], slide=10, strategy="wid"),
+    "several differential": _windows(BOUNDED, range=[10, 20], slide=10, strategy="differential"),
+    "several adaptive": _windows(BOUNDED, range=[10, 20], slide=10, strategy="adaptive"),
+    "landmark": _windows(HOLISTIC, range="all", slide=15),
+    "sessions": _windows(HOLISTIC, gap=3),
+    "slide by tuple": _windows(BOUNDED, range=12, per="tuple"),
+    "slide by rank": _windows(HOLISTIC, range=12, slide=3, per="rank"),
+    "rows": lambda s: s.window(range=10, slide=4, by="rows").agg(**HOLISTIC),
+    "rows by key": lambda s: s.window(range=10, slide=4, by="rows", partition_by=("k",)).agg(**HOLISTIC),
+    "distinct": _distinct,
+    "sort": lambda s: s.sort("ts"),
+    "chain": _chain,
+}

@@ -1,0 +1,237 @@
+"""The command line: what it prints, and the codes it exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import millstream as ms
+from millstream.cli import app
+
+RUNNER = CliRunner()
+BIDS = [{"ts": ts, "item": item, "price": price} for ts, item, price in
+        [(1, "lamp", 20), (4, "sofa", 95), (3, "lamp", 25), (14, "lamp", 40), (26, "sofa", 99)]]  # fmt: skip
+GOOD = """
+CREATE STREAM bids FROM parquet 'in' PROGRESS ON ts WITHIN 5;
+INSERT INTO json 'out' SELECT item, max(price) AS top FROM bids [RANGE 10, WATTR ts] GROUP BY item;
+SELECT count(*) AS n FROM bids [RANGE 10, WATTR ts];
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that is right, and the rows it reads."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.Table.from_pylist(BIDS), tmp_path / "in" / "bids.parquet")
+    path = tmp_path / "good.sql"
+    path.write_text(GOOD)
+    return path
+
+
+def call(*arguments: object, text: str | None = None) -> tuple[int, str, str]:
+    """The exit code, what is printed, and what is said on the error stream."""
+    done = RUNNER.invoke(app, [str(one) for one in arguments], input=text, env={"COLUMNS": "200"})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_run_prints_results_and_writes_files(script: Path) -> None:
+    code, out, err = call("run", script)
+
+    assert 0 == code, err
+    assert "window_id" in out
+    assert "good: 4 rows" not in err
+    assert "out: 4 rows" in err
+    assert ["lamp", "lamp", "sofa", "sofa"] == sorted(
+        row["item"] for path in Path("out").glob("*.json") for row in lines(path.read_text())
+    )
+
+
+def test_run_for_machines(script: Path) -> None:
+    code, out, err = call("run", script, "--json")
+
+    *rows, summary = lines(out)
+    assert (0, "") == (code, err)
+    assert [3, 1, 1] == [one["row"]["n"] for one in rows]
+    assert {"rows_in": 5, "late": 0, "rejected": 0, "progress": "∞"} == summary["streams"]["bids"]
+    assert (True, False, 4) == (summary["ok"], summary["stopped"], summary["queries"]["out"]["rows_out"])
+
+
+def test_run_can_leave_windows_open(script: Path) -> None:
+    _, out, _ = call("run", script, "--json", "--keep-open")
+
+    assert [3, 1] == [one["row"]["n"] for one in lines(out)[:-1]]
+
+
+def test_run_reads_standard_input(script: Path) -> None:
+    code, out, _ = call("run", "-", "--json", text=script.read_text())
+
+    assert (0, 4) == (code, len(lines(out)))
+
+
+def test_explain_shows_the_plans(script: Path) -> None:
+    code, out, _ = call("explain", script)
+
+    assert 0 == code
+    assert "query out" in out
+    assert "└─ stream bids: ts within 5" in out
+    assert not Path("out").exists()
+
+
+def test_explain_for_machines(script: Path) -> None:
+    _, out, _ = call("explain", script, "--json")
+
+    assert ["out", "query_1"] == list(lines(out)[0]["queries"])
+
+
+def test_check_says_what_each_statement_gives(script: Path) -> None:
+    code, out, _ = call("check", script)
+
+    assert 0 == code
+    assert "ts int64, item string, price int64" in out
+    assert not Path("out").exists()
+
+
+WRONG = "CREATE STREAM bids FROM parquet 'in';\nSELECT prize FROM bids;\nSELECT itm FROM bids;\n"
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "check"])
+def test_a_wrong_statement_exits_with_2(command: str, script: Path) -> None:
+    script.write_text(WRONG)
+
+    code, _, err = call(command, script)
+
+    assert 2 == code
+    assert 'line 2, column 8: there is no column "prize"' in err
+    assert 'line 3, column 8: there is no column "itm"' in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_a_wrong_statement_for_machines(command: str, script: Path) -> None:
+    script.write_text(WRONG)
+
+    code, out, _ = call(command, script, "--json")
+
+    (said,) = lines(out)
+    assert (2, False, [2, 3]) == (code, said["ok"], [one["line"] for one in said["problems"]])
+
+
+def test_check_for_machines(script: Path) -> None:
+    script.write_text(WRONG)
+
+    code, out, _ = call("check", script, "--json")
+
+    (said,) = lines(out)
+    assert (2, [True, False, False]) == (code, [one["ok"] for one in said["statements"]])
+    assert 'Did you mean "price"?' in said["statements"][1]["problems"][0]["hint"]
+
+
+def test_a_failed_run_exits_with_1(script: Path) -> None:
+    (script.parent / "in" / "more.parquet").write_bytes(b"this is no Parquet")
+
+    code, _, err = call("run", script)
+
+    assert 1 == code
+    assert "more.parquet" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run",),
+        ("run", "not-there.sql"),
+        ("fly",),
+        ("run", "good.sql", "--limit", "-1"),
+        ("run", "good.sql", "--every", "soon"),
+    ],
+)
+@pytest.mark.usefixtures("script")
+def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
+    code, _, err = call(*arguments)
+
+    assert 2 == code
+    assert "Usage" in err
+
+
+def test_nothing_to_run(script: Path) -> None:
+    script.write_text("CREATE STREAM bids FROM parquet 'in'")
+
+    code, _, err = call("run", script)
+
+    assert 2 == code
+    assert "there is no query to run" in err
+
+
+def test_version_names_what_is_at_work() -> None:
+    _, out, _ = call("version")
+    _, machine, _ = call("version", "--json")
+
+    assert f"millstream {ms.__version__}" in out
+    assert {"millstream", "python", "pyarrow", "sqlglot"} <= set(lines(machine)[0])
+
+
+def test_help_teaches() -> None:
+    _, out, _ = call("run", "--help")
+    _, top, _ = call("--help")
+
+    assert "CREATE STREAM bids" in out
+    assert "millstream demo" in top
+    assert "--install-completion" in top
+
+
+def test_bench_lists_what_there_is() -> None:
+    code, out, _ = call("bench")
+    wrong, _, err = call("bench", "slidin")
+
+    assert (0, 2) == (code, wrong)
+    assert "sliding" in out.split()
+    assert 'Did you mean "sliding"?' in err
+
+
+def test_the_demo_finds_the_batch_answer() -> None:
+    code, out, _ = call("demo", "auction", "--rows", 12_000, "--pace", 0)
+
+    assert 0 == code
+    assert "identical" in out
+
+
+def test_ctrl_c_stops_at_the_end_of_an_epoch(script: Path) -> None:
+    script.write_text(
+        "CREATE STREAM r FROM rate OPTIONS (rowsPerSecond 1000) PROGRESS ORDERED ON timestamp;"
+        "SELECT count(*) AS n FROM r [RANGE 100 ms, WATTR timestamp];"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-m", "millstream.cli", "run", str(script), "--every", "50 ms", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert running.stdout is not None
+    first = running.stdout.readline()
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=20)
+
+    *rows, summary = lines(first + out)
+    assert (130, "") == (running.returncode, err)
+    assert summary["stopped"]
+    assert len(rows) == summary["queries"]["query_1"]["rows_out"]

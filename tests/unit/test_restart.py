@@ -1,0 +1,231 @@
+"""A kill at any step of any epoch, then a restart, perhaps with other partitions: the answer of one quiet run.
+
+Tasks run in this process (`support/in_process.py`), so that every step of every epoch can be tried; the same with
+Spark is in `tests/spark/test_recovery.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import millstream as ms
+from millstream.core.errors import RunError
+from millstream.runtime import tasks
+from millstream.spark import deliver as delivery
+from millstream.spark import host as host_module
+from millstream.state import manifest as manifest_module
+from support.bags import difference
+from support.disk import rows_of, without_epoch
+from support.harness import SCHEMA, some_rows, stray
+from support.in_process import InProcessHost, engine
+from support.questions import QUESTIONS
+
+BOUND = 8
+
+
+def epochs(seed: int, *, rows: int = 90, span: int = 120) -> list[pa.Table]:
+    """Epochs in which some rows come too late and some have no time; one is empty."""
+    rnd = random.Random(seed)
+    made = stray(some_rows(rnd, rows, span, keys=("a", "b", "c", "d", None)), BOUND + 6, rnd)
+    for row in rnd.sample(made, 2):
+        row["ts"] = None
+    cuts = [0, *sorted(rnd.sample(range(len(made)), 5)), len(made)]
+    parts = [made[a:b] for a, b in pairwise(cuts)]
+    parts.insert(3, [])
+    return [pa.Table.from_pylist(part, schema=SCHEMA) for part in parts]
+
+
+class Keeper:
+    """A sink of no folder: what it gets a second time must be what it got the first time."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, list[Any]] = {}
+        self.again = 0
+
+    def write(self, rows: pa.Table, epoch: int) -> None:
+        if epoch in self.rows:
+            self.again += 1
+            assert {} == difference(self.rows[epoch], rows.to_pylist())
+        self.rows[epoch] = rows.to_pylist()
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def ask(made: ms.Engine, question: str, source: Any) -> Any:
+    stream = made.stream("s", source, schema=SCHEMA, progress=ms.bounded_disorder("ts", BOUND))
+    return QUESTIONS[question](stream).named("q")
+
+
+class Life:
+    """What survives from one life of an engine to the next: folders, and a sink outside."""
+
+    def __init__(self, root: Path, question: str, tables: list[pa.Table]) -> None:
+        self.root, self.question, self.tables = root, question, tables
+        self.keeper = Keeper()
+
+    def begin(self, partitions: int, *, end: bool = True, tables: list[pa.Table] | None = None) -> ms.Run:
+        made = engine(self.root / "ck", partitions)
+        query = ask(made, self.question, list(tables or self.tables)).to(self.keeper).to_parquet(self.root / "out")
+        query.late.to_parquet(self.root / "late")
+        query.rejected.to_parquet(self.root / "rejected")
+        return made.start(ms.available_now(), end_of_stream=end)
+
+    def check(self, run: ms.Run) -> None:
+        """Everything that a quiet run on the local host gives."""
+        made = ms.Engine(host="local")
+        query = ask(made, self.question, list(self.tables))
+        quiet = made.start(ms.available_now(), end_of_stream=True)
+        quiet.await_termination()
+        assert {} == difference(query.table().to_pylist(), rows_of(self.root / "out"))
+        assert {} == difference(query.table().to_pylist(), [r for rows in self.keeper.rows.values() for r in rows])
+        assert {} == difference(without_epoch(query.late.table()), rows_of(self.root / "late"))
+        assert {} == difference(without_epoch(query.rejected.table()), rows_of(self.root / "rejected"))
+        if run.progress:  # a life in which nothing was left to do reports nothing
+            there, here = quiet.progress["queries"]["q"], run.progress["queries"]["q"]
+            assert there["books"] == here["books"]
+            assert there["rows_out"] == here["rows_out"]
+        assert [] == [path for path in self.root.rglob(".*") if path.is_file()]
+        assert [] == list((self.root / "ck" / "staging").glob("*"))
+
+
+class CrashError(Exception):
+    """The plug is pulled."""
+
+
+class Plug:
+    """Pulled the n-th time that it is reached."""
+
+    def __init__(self, nth: int) -> None:
+        self.left = nth
+        self.pulled = False
+
+    def reached(self) -> None:
+        self.left -= 1
+        if self.left < 0 and not self.pulled:
+            self.pulled = True
+            raise CrashError
+
+
+def _before(plug: Plug, real: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
+        plug.reached()
+        return real(*args, **named)
+
+    return call
+
+
+def _after(plug: Plug, real: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
+        out = real(*args, **named)
+        plug.reached()
+        return out
+
+    return call
+
+
+def _torn(plug: Plug, real: Any) -> Any:
+    """A manifest of which half is on disk, under the name it has until it is whole."""
+
+    def call(path: Path, text: str) -> None:
+        if plug.left == 0 and path.suffix == ".json":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_name(f".{path.name}.cafe").write_text(text[: len(text) // 2])
+        if path.suffix == ".json":
+            plug.reached()
+        real(path, text)
+
+    return call
+
+
+def _half(plug: Plug, real: Any) -> Any:
+    """The first file is published, the others are not."""
+
+    def call(outputs: list[Any], *, again: bool) -> None:
+        real(outputs[:1], again=again)
+        plug.reached()
+        real(outputs[1:], again=again)
+
+    return call
+
+
+STEPS: dict[str, tuple[Any, str, Any]] = {
+    "before the job": (InProcessHost, "_met", _before),
+    "while state is written": (tasks, "write_table", _after),
+    "after the job": (InProcessHost, "_met", _after),
+    "before the manifest": (manifest_module.Manifests, "write", _before),
+    "while the manifest is written": (manifest_module, "write_text", _torn),
+    "after the manifest": (host_module, "deliver", _before),
+    "between two files": (delivery, "publish", _half),
+    "after publishing": (host_module, "deliver", _after),
+    "after old state is gone": (manifest_module.Manifests, "collect", _after),
+}
+
+
+@contextmanager
+def pulled(step: str, nth: int) -> Iterator[Plug]:
+    plug = Plug(nth)
+    where, name, how = STEPS[step]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, name, how(plug, getattr(where, name)))
+        yield plug
+
+
+def ended(run: ms.Run) -> Any:
+    """Wait for the end; returns why it came, if not by itself."""
+    try:
+        run.await_termination()
+    except ms.MillstreamError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_crash_at_each_step_of_each_epoch_changes_nothing(tmp_path: Path, step: str) -> None:
+    tables, nth, pulled_out = epochs(1), 0, True
+    while pulled_out:
+        nth += 5 if step == "while state is written" else 1  # many files a step
+        life = Life(tmp_path / str(nth), "sliding", tables)
+        with pulled(step, nth - 1) as plug:
+            error = ended(life.begin(2))
+        pulled_out = plug.pulled
+        assert pulled_out == isinstance(error, RunError)
+        run = life.begin(2)
+        assert ended(run) is None
+        life.check(run)
+
+    assert nth >= len(tables)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@settings(max_examples=12)
+@given(
+    plan=st.lists(
+        st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 6), st.sampled_from([1, 2, 3, 5])), max_size=5
+    ),
+    seed=st.integers(0, 5),
+    last=st.sampled_from([1, 2, 5]),
+)
+def test_crashes_and_moves_change_no_answer(
+    question: str, plan: list[tuple[str, int, int]], seed: int, last: int
+) -> None:
+    with TemporaryDirectory() as root:
+        life = Life(Path(root), question, epochs(seed))
+        for step, nth, partitions in plan:
+            with pulled(step, nth) as plug:
+                error = ended(life.begin(partitions, end=False))
+            assert plug.pulled == isinstance(error, RunError)
+        run = life.begin(last)
+        assert ended(run) is None
+        life.check(run)
