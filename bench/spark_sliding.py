@@ -22,7 +22,7 @@ import psutil
 import pyarrow.parquet as pq
 from harness import load, save, show
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 import millstream as ms
 from millstream.spark.session import local_session
@@ -118,7 +118,7 @@ def millstream(spark: SparkSession, folder: Path, ratio: int, *, keep: bool = Fa
         used = cpu_seconds() - before
         wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
         if VERBOSE:
-            print([{k: v for k, v in one.items()} for one in engine.host.spark_progress][-2:])
+            print(engine.host.spark_progress[-2:])
             print([one["durationMs"] for one in run.recent_progress][-3:])
         state = run.progress["queries"]["top"]["operators"][-1]["peak_bytes"]
         return Taken(wall, used, state), (query.table() if keep else None)

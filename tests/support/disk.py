@@ -31,8 +31,8 @@ def without_epoch(table: pa.Table) -> list[Row]:
     return table.drop_columns(["epoch"]).to_pylist()
 
 
-def some_rows(epochs: int, each: int, seed: int = 3) -> list[list[Row]]:
-    """Disordered rows: a few without a time, a few that come too late for ten seconds of disorder."""
+def some_rows(epochs: int, each: int, seed: int = 3, late_from: int = 1) -> list[list[Row]]:
+    """Disordered rows: a few without a time, and one an epoch that is too late for ten seconds of disorder."""
     rnd = random.Random(seed)
     span = 60 * epochs
     seconds = sorted(rnd.randint(0, span) for _ in range(epochs * each))
@@ -46,7 +46,7 @@ def some_rows(epochs: int, each: int, seed: int = 3) -> list[list[Row]]:
         }
         for second in seconds
     ]
-    for i in range(1, epochs):
+    for i in range(late_from, epochs):
         rows[i * each + 5]["ts"] = START
     return [rows[i * each : (i + 1) * each] for i in range(epochs)]
 

@@ -8,8 +8,8 @@ from typing import Any
 import millstream as ms
 
 Ask = Callable[[ms.Stream], Any]
-BOUNDED = {"n": ms.count(), "total": ms.sum("v"), "high": ms.max("v"), "floats": ms.sum("f")}
-HOLISTIC = {**BOUNDED, "middle": ms.median("v"), "different": ms.count_distinct("v")}
+BOUNDED: dict[str, Any] = {"n": ms.count(), "total": ms.sum("v"), "high": ms.max("v"), "floats": ms.sum("f")}
+HOLISTIC: dict[str, Any] = {**BOUNDED, "middle": ms.median("v"), "different": ms.count_distinct("v")}
 
 
 def _windows(calls: dict[str, Any], *, strategy: str = "auto", **window: Any) -> Ask:

@@ -7,8 +7,6 @@ Spark is in `tests/spark/test_recovery.py`.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,14 +19,11 @@ from hypothesis import strategies as st
 
 import millstream as ms
 from millstream.core.errors import RunError
-from millstream.runtime import tasks
-from millstream.spark import deliver as delivery
-from millstream.spark import host as host_module
-from millstream.state import manifest as manifest_module
 from support.bags import difference
+from support.crash import STEPS, ended, pulled
 from support.disk import rows_of, without_epoch
 from support.harness import SCHEMA, some_rows, stray
-from support.in_process import InProcessHost, engine
+from support.in_process import engine
 from support.questions import QUESTIONS
 
 BOUND = 8
@@ -100,97 +95,6 @@ class Life:
         assert [] == list((self.root / "ck" / "staging").glob("*"))
 
 
-class CrashError(Exception):
-    """The plug is pulled."""
-
-
-class Plug:
-    """Pulled the n-th time that it is reached."""
-
-    def __init__(self, nth: int) -> None:
-        self.left = nth
-        self.pulled = False
-
-    def reached(self) -> None:
-        self.left -= 1
-        if self.left < 0 and not self.pulled:
-            self.pulled = True
-            raise CrashError
-
-
-def _before(plug: Plug, real: Any) -> Any:
-    def call(*args: Any, **named: Any) -> Any:
-        plug.reached()
-        return real(*args, **named)
-
-    return call
-
-
-def _after(plug: Plug, real: Any) -> Any:
-    def call(*args: Any, **named: Any) -> Any:
-        out = real(*args, **named)
-        plug.reached()
-        return out
-
-    return call
-
-
-def _torn(plug: Plug, real: Any) -> Any:
-    """A manifest of which half is on disk, under the name it has until it is whole."""
-
-    def call(path: Path, text: str) -> None:
-        if plug.left == 0 and path.suffix == ".json":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_name(f".{path.name}.cafe").write_text(text[: len(text) // 2])
-        if path.suffix == ".json":
-            plug.reached()
-        real(path, text)
-
-    return call
-
-
-def _half(plug: Plug, real: Any) -> Any:
-    """The first file is published, the others are not."""
-
-    def call(outputs: list[Any], *, again: bool) -> None:
-        real(outputs[:1], again=again)
-        plug.reached()
-        real(outputs[1:], again=again)
-
-    return call
-
-
-STEPS: dict[str, tuple[Any, str, Any]] = {
-    "before the job": (InProcessHost, "_met", _before),
-    "while state is written": (tasks, "write_table", _after),
-    "after the job": (InProcessHost, "_met", _after),
-    "before the manifest": (manifest_module.Manifests, "write", _before),
-    "while the manifest is written": (manifest_module, "write_text", _torn),
-    "after the manifest": (host_module, "deliver", _before),
-    "between two files": (delivery, "publish", _half),
-    "after publishing": (host_module, "deliver", _after),
-    "after old state is gone": (manifest_module.Manifests, "collect", _after),
-}
-
-
-@contextmanager
-def pulled(step: str, nth: int) -> Iterator[Plug]:
-    plug = Plug(nth)
-    where, name, how = STEPS[step]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(where, name, how(plug, getattr(where, name)))
-        yield plug
-
-
-def ended(run: ms.Run) -> Any:
-    """Wait for the end; returns why it came, if not by itself."""
-    try:
-        run.await_termination()
-    except ms.MillstreamError as error:
-        return error
-    return None
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_crash_at_each_step_of_each_epoch_changes_nothing(tmp_path: Path, step: str) -> None:
     tables, nth, pulled_out = epochs(1), 0, True
@@ -209,7 +113,7 @@ def test_a_crash_at_each_step_of_each_epoch_changes_nothing(tmp_path: Path, step
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     plan=st.lists(
         st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 6), st.sampled_from([1, 2, 3, 5])), max_size=5

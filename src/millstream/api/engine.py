@@ -85,6 +85,7 @@ class Engine:
         disorder becomes punctuation; without it windows close only at the end of the stream. `epoch_rows` cuts a
         large table into epochs.
         """
+        check_name(name, "stream")
         if name in self._streams:
             raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")
         if _is_frame(source):
@@ -92,9 +93,11 @@ class Engine:
         else:
             made = make_source(source, schema=schema, epoch_rows=epoch_rows)
             visible = made.schema
+        _check_columns(visible)
         mark = getattr(progress, "mark", None)
         if mark is not None:
             _known(mark, visible, "the mark")
+            _check_mark(mark, visible.field(mark).type)
             visible = visible.remove(visible.get_field_index(mark))
         node = nodes.Source(name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible))
         self._sources[name] = made
@@ -107,6 +110,8 @@ class Engine:
 
     def register(self, query: Query, name: str | None) -> None:
         """Have a query run, under a name of its own."""
+        if name is not None:
+            check_name(name, "query")
         for source in nodes.sources(query.node):
             if self._streams.get(source.name) is not source:
                 raise PlanError(
@@ -152,10 +157,19 @@ class Engine:
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")
+        if trigger is not None and not isinstance(trigger, Trigger):
+            raise PlanError(
+                f"{trigger!r} is not a trigger", hint='Use ms.available_now(), ms.once() or ms.every("1 second").'
+            )
         if not self._queries:
             raise PlanError("there is no query to run", hint='Name one with .named("q"), or give it a sink.')
         for key, query in self._queries.items():
             if key not in self.host.queries:
+                if self.spark is None and any(one.needs_spark for one in (query, query.late, query.rejected)):
+                    raise PlanError(
+                        f"query {key!r} writes to a table of Spark, and this engine runs in this process",
+                        hint='Leave host="local" out, or choose a folder: .to_parquet("out").',
+                    )
                 below = {source.name: self._sources[source.name] for source in nodes.sources(query.node)}
                 self.host.add(
                     HostQuery(
@@ -172,8 +186,14 @@ class Engine:
 
 
 def _spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:
-    from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
-    from millstream.spark.session import local_session  # noqa: PLC0415
+    try:
+        from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
+        from millstream.spark.session import local_session  # noqa: PLC0415
+    except ImportError as error:
+        raise PlanError(
+            f"Spark is not installed: {error}",
+            hint='Install millstream[spark], or run in this process with ms.Engine(host="local").',
+        ) from error
 
     return SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)
 
@@ -194,10 +214,11 @@ def _bound(progress: Any, schema: pa.Schema) -> Any:
         )
     for key in progress.keys:
         _known(key, schema, "progress")
-    if progress.attribute is None:
+    if progress.attribute is None and isinstance(progress, Supplied):
         return progress
-    _known(progress.attribute, schema, "progress")
-    return progress.bind(domain_of(schema.field(progress.attribute).type, progress.attribute))
+    attribute: Any = progress.attribute
+    _known(attribute, schema, "progress")
+    return progress.bind(domain_of(schema.field(attribute).type, attribute))
 
 
 def _domains(schema: pa.Schema) -> dict[str, Domain]:
@@ -208,6 +229,30 @@ def _domains(schema: pa.Schema) -> dict[str, Domain]:
         except WindowError:
             continue
     return found
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse a name that is no text, or empty."""
+    if not isinstance(name, str) or not name:
+        raise PlanError(f"{name!r} is not the name of a {what}", hint="Give a word in quotes.")
+
+
+def _check_columns(schema: pa.Schema) -> None:
+    twice = [name for name in schema.names if schema.names.count(name) > 1]
+    if twice:
+        raise SchemaError(f"there are {len(twice)} columns {twice[0]!r}", hint="Rename or drop all but one.")
+    for field in schema:
+        if pa.types.is_union(field.type):
+            raise SchemaError(f"{field.name!r} is {field.type}, which no operator reads", hint="Leave the column out.")
+
+
+def _check_mark(name: str, kind: pa.DataType) -> None:
+    types = pa.types
+    if not (types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
+        raise SchemaError(
+            f"the mark {name!r} is {kind}, which cannot mark a row",
+            hint="A mark is true where the row is a punctuation, or holds the pattern as text.",
+        )
 
 
 def _known(name: str, schema: pa.Schema, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from millstream.core.errors import PlanError
+from millstream.core.errors import PlanError, SinkError
 from millstream.runtime.batch import Sink
 from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.sinks.console import ConsoleSink
@@ -30,6 +30,7 @@ class Output:
         self.what = what
         self.sinks: list[Sink] = []
         self._memory: MemorySink | None = None
+        self.needs_spark = False
 
     def to_memory(self) -> Self:
         """Keep the rows in this process; `table()` returns them."""
@@ -56,8 +57,11 @@ class Output:
 
     def to_table(self, name: str) -> Self:
         """Append to a table of Spark's catalogue; on Spark only, and at-least-once."""
-        from millstream.spark.sink import TableSink  # noqa: PLC0415 - the local host runs without pyspark
-
+        try:
+            from millstream.spark.sink import TableSink  # noqa: PLC0415 - the local host runs without pyspark
+        except ImportError as error:
+            raise SinkError(f"Spark is not installed: {error}", hint="Install millstream[spark].") from error
+        self.needs_spark = True
         return self._add(TableSink(name))
 
     def to_nothing(self) -> Self:
@@ -70,6 +74,8 @@ class Output:
 
     def to(self, sink: Sink) -> Self:
         """Any object with `write(rows, epoch)` and `close()`."""
+        if not callable(getattr(sink, "write", None)) or not callable(getattr(sink, "close", None)):
+            raise SinkError(f"{sink!r} is not a sink", hint="Give an object with write(rows, epoch) and close().")
         return self._add(sink)
 
     def table(self) -> pa.Table:

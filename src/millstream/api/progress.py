@@ -72,8 +72,8 @@ def supplied(attribute: str | None = None) -> Supplied:
 
 def per_group(keys: str | list[str] | tuple[str, ...], inner: Generator) -> PerGroup:
     """Each group of `keys` progresses by itself: a group that is done early leaves early."""
-    names = (keys,) if isinstance(keys, str) else tuple(keys)
-    if not names or isinstance(inner, Supplied | PerGroup):
+    names = (keys,) if isinstance(keys, str) else tuple(dict.fromkeys(keys)) if isinstance(keys, list | tuple) else ()
+    if not names or isinstance(inner, Supplied | PerGroup) or not hasattr(inner, "step"):
         raise PlanError(
             f"per_group({keys!r}, {type(inner).__name__}) makes no sense",
             hint="Give at least one key, and ordered(…), bounded_disorder(…), step(…) or timer(…).",

@@ -56,6 +56,8 @@ class Stream:
     def union(self, *others: Stream) -> Query:
         """The rows of all streams, which must have the same columns. Progress is the minimum."""
         for other in others:
+            if not isinstance(other, Stream):
+                raise PlanError(f"{other!r} is not a stream", hint="Unite streams of one engine: a.union(b, c).")
             if other.schema.names != self.schema.names or other.schema.types != self.schema.types:
                 raise SchemaError(
                     f"a union of {_shown(self.schema)} and {_shown(other.schema)}",
@@ -101,7 +103,7 @@ class Stream:
         gap             session windows.
         extent, wids    a user-defined window, in ticks of the attribute.
         """
-        keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
         self._check(keys)
         made = make_windows(
             self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,

@@ -20,6 +20,9 @@ BOTTOM = -(2**63)
 END = 2**63 - 1
 """The bound after which nothing comes: end of stream."""
 
+LONGEST = 2**61
+"""No length has so many ticks or more, so that a few of them added to a value stay within 64 bits."""
+
 TICKS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 _NANOS = {
@@ -45,8 +48,8 @@ class Kind(Enum):
     DECIMAL = "decimal"
 
 
-def nanoseconds(duration: str | timedelta) -> int:
-    """The length of a duration in nanoseconds.
+def nanoseconds(duration: Any) -> int:
+    """The length of a duration, text or a timedelta, in nanoseconds.
 
     >>> nanoseconds("1 minute 30 seconds") == 90 * 10**9
     True
@@ -55,6 +58,8 @@ def nanoseconds(duration: str | timedelta) -> int:
     """
     if isinstance(duration, timedelta):
         return ((duration.days * 86400 + duration.seconds) * 10**6 + duration.microseconds) * 1000
+    if not isinstance(duration, str):
+        raise WindowError(f"{duration!r} is not a duration", hint='Write one as "5 seconds".')
     total, position = Decimal(0), 0
     text = duration.removeprefix("INTERVAL").removeprefix("interval")
     while position < len(text):
@@ -90,6 +95,15 @@ class Domain:
 
     def span(self, value: Any, *, what: str = "range") -> int:
         """The number of ticks in a length; durations for times, numbers for numbers."""
+        ticks = self._span(value, what)
+        if abs(ticks) >= LONGEST:
+            raise WindowError(
+                f"{what} {value!r} is more than a {self.describe()} can span",
+                hint="Give a shorter length." if self.kind is not Kind.TIMESTAMP else "Use a coarser timestamp type.",
+            )
+        return ticks
+
+    def _span(self, value: Any, what: str) -> int:
         match self.kind:
             case Kind.TIMESTAMP:
                 return self._time_span(value, TICKS_PER_SECOND[self.unit], what)
@@ -109,6 +123,14 @@ class Domain:
 
     def point(self, value: Any, *, what: str = "value") -> int:
         """The tick of a value: a datetime, ISO text, a date, an integer or a decimal."""
+        tick = self._point(value, what)
+        if not BOTTOM < tick < END:
+            raise PatternError(
+                f"{what} {value!r} is beyond every {self.describe()}", hint="Give a value nearer to zero."
+            )
+        return tick
+
+    def _point(self, value: Any, what: str) -> int:
         try:
             match self.kind:
                 case Kind.TIMESTAMP:
@@ -124,7 +146,7 @@ class Domain:
                     return int(value)
                 case Kind.DECIMAL:
                     return self._scaled(value, what)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise PatternError(
                 f"{what} {value!r} is not {'an' if self.kind is Kind.INTEGER else 'a'} {self.kind.value}",
                 hint=f"Give a value of the attribute's own type ({self.describe()}).",
@@ -219,11 +241,13 @@ class Domain:
     def _scaled(self, value: Any, what: str) -> int:
         try:
             exact = Decimal(str(value)).scaleb(self.scale)
-        except InvalidOperation as error:
+        except InvalidOperation:
+            exact = Decimal("nan")
+        if not exact.is_finite():
             raise WindowError(
                 f"{what} {value!r} is not a number, and the attribute is a {self.describe()}",
                 hint="Give a number no finer than the attribute's scale.",
-            ) from error
+            )
         if exact != int(exact):
             raise WindowError(
                 f"{what} {value!r} is finer than the attribute's scale ({self.scale})",

@@ -127,14 +127,14 @@ def sql_error(problems: Iterable[Problem]) -> SqlError:
     return (NotYetError if all(one.not_yet for one in found) else SqlError)(found)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """A hint that names the nearest known word, and all of them if they are few.
 
     >>> nearest("prize", ["price", "ts"])
     'Did you mean "price"? Known: price, ts.'
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(str(name), names, n=1)
     guess = f'Did you mean "{close[0]}"? ' if close else ""
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"{guess}Known: {shown}."

@@ -129,7 +129,7 @@ class BoundedRows(_OneAttribute):
     'ts < 4'
     """
 
-    rows: int
+    rows: Any
 
     @property
     def tail(self) -> int:
@@ -138,6 +138,8 @@ class BoundedRows(_OneAttribute):
 
     def bind(self, domain: Domain) -> BoundedRows:
         """Rows are rows in every domain."""
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int):
+            raise PlanError(f"{self.rows!r} is not a number of rows", hint="Give a whole number, as in rows=100.")
         if self.rows < 0:
             raise PlanError(f"disorder of {self.rows} rows is negative", hint="Give zero or more.")
         return self
@@ -207,13 +209,22 @@ class Timer(_OneAttribute):
 
     def bind(self, domain: Domain) -> Timer:
         """Lengths in ticks, and a clock that ticks."""
-        clock, lull = self.clock, self.lull
-        return replace(
-            self,
-            every=domain.span(self.every, what="every"),
-            lull=None if lull is None else domain.span(lull, what="lull"),
-            clock=lambda: domain.point(clock(), what="clock"),
-        )
+        if not callable(self.clock):
+            raise PlanError(f"clock {self.clock!r} cannot be called", hint="Give a function that returns the time.")
+        every = domain.span(self.every, what="every")
+        lull = None if self.lull is None else domain.span(self.lull, what="lull")
+        if every < 0 or (lull is not None and lull < 0):
+            raise PlanError(f"timer of {self.every!r} with lull {self.lull!r} is negative", hint="Give zero or more.")
+        return replace(self, every=every, lull=lull, clock=lambda: domain.point(self._now(), what="clock"))
+
+    def _now(self) -> Any:
+        try:
+            return self.clock()
+        except Exception as error:
+            raise PlanError(
+                f"the clock of the timer on {self.attribute!r} failed: {type(error).__name__}: {error}",
+                hint="The cause was raised by the function that was given as the clock.",
+            ) from error
 
     def step(self, state: State, seen: Seen, now: int | None) -> tuple[State, list[Punctuation]]:
         """The greatest value seen, or the clock less the lull when that is greater."""

@@ -40,7 +40,12 @@ def parse_pattern(text: str) -> Pattern:
             if found:
                 if found["name"] in parts:
                     raise PatternError(f"{text!r} names {found['name']!r} twice", hint="Say one thing of each.")
-                parts[found["name"]] = build(found["value"])
+                try:
+                    parts[found["name"]] = build(found["value"])
+                except TypeError as error:  # values that do not compare, or cannot be in a set
+                    raise PatternError(
+                        f"{piece.strip()!r} is not a pattern: {error}", hint="Write values of one type."
+                    ) from error
                 break
         else:
             raise PatternError(

@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
+from millstream.core.domain import LONGEST
 from millstream.core.errors import WindowError
+
+_MOST = 10**9  # windows that a row can be in
 
 
 class Context(Enum):
@@ -49,6 +52,11 @@ class Sliding:
         """Refuse windows without a length or that do not move."""
         _positive("range", self.size)
         _positive("slide", self.slide)
+        if self.size // self.slide > _MOST:
+            raise WindowError(
+                f"range {self.size} and slide {self.slide} put every row in {self.size // self.slide} windows",
+                hint="Give a longer slide.",
+            )
 
     @property
     def base(self) -> int:
@@ -216,9 +224,18 @@ class UserDefined:
     extent_of: Callable[[int], tuple[int, int]]
     wids_of: Callable[[int], Iterable[int]]
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called."""
+        for name, given in (("extent", self.extent_of), ("wids", self.wids_of)):
+            if not callable(given):
+                raise WindowError(f"{name} is {given!r}, which cannot be called", hint="Give a function of one number.")
+
     def wids(self, value: int) -> list[int]:
         """Ids of the windows that hold `value`, checked against `extent`."""
-        found = [int(wid) for wid in self.wids_of(value)]
+        try:
+            found = [int(wid) for wid in self.wids_of(value)]
+        except Exception as error:
+            raise _failed("wids", value, error) from error
         for wid in found:
             low, high = self.extent(wid)
             if not low <= value < high:
@@ -230,8 +247,11 @@ class UserDefined:
 
     def extent(self, wid: int) -> tuple[int, int]:
         """The half-open interval that window `wid` covers."""
-        low, high = self.extent_of(wid)
-        return int(low), int(high)
+        try:
+            low, high = self.extent_of(wid)
+            return int(low), int(high)
+        except Exception as error:
+            raise _failed("extent", wid, error) from error
 
 
 Window: TypeAlias = Sliding | Rows | Landmark | SlideByTuple | Session | UserDefined
@@ -253,6 +273,36 @@ def context(window: Window) -> Context:
     return Context.FORWARD
 
 
+def reach(window: Window) -> int:
+    """How far from a value the reckoning of its windows can lead.
+
+    >>> reach(Sliding(size=10, slide=4, start=-100)), reach(Session(gap=5))
+    (115, 6)
+    """
+    match window:
+        case Sliding():
+            return window.size + window.slide + abs(window.base) + 1
+        case Landmark():
+            return window.slide + abs(window.base) + 1
+        case SlideByTuple():
+            return window.size + 1
+        case Session():
+            return window.gap + 1
+        case Rows() | UserDefined():
+            return 1
+        case _:
+            assert_never(window)
+
+
 def _positive(what: str, value: int) -> None:
     if value <= 0:
         raise WindowError(f"{what} {value} is not positive", hint=f"Give a {what} above zero.")
+    if value >= LONGEST:
+        raise WindowError(f"{what} {value} is too long", hint=f"Give a {what} below {LONGEST}.")
+
+
+def _failed(function: str, value: int, error: Exception) -> WindowError:
+    return WindowError(
+        f"{function}({value}) of a user-defined window failed: {type(error).__name__}: {error}",
+        hint="`extent` must answer a pair of numbers, `wids` some numbers.",
+    )

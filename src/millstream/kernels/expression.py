@@ -5,8 +5,8 @@ Text reaches this module already parsed, checked and written in DuckDB's dialect
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import duckdb
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.core.errors import ExpressionError
 from millstream.core.expression import Expression
 
-_local = threading.local()
+_idle: list[duckdb.DuckDBPyConnection] = []
 
 
 def evaluate(expressions: Sequence[Expression], rows: pa.Table) -> list[pa.Array]:
@@ -32,7 +32,8 @@ def evaluate(expressions: Sequence[Expression], rows: pa.Table) -> list[pa.Array
         source = rows.select(names) if names else pa.table({"": np.zeros(rows.num_rows, dtype=np.int8)})
         items = ", ".join(f'({one.duck}) AS "e{i}"' for i, one in enumerate(computed))
         try:
-            table = _connection().from_arrow(source).project(items).to_arrow_table()
+            with _connection() as connection:
+                table = connection.from_arrow(source).project(items).to_arrow_table()
         except duckdb.Error as error:
             shown = "; ".join(one.text for one in computed)
             raise ExpressionError(
@@ -52,11 +53,19 @@ def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
     return evaluate([expression], schema.empty_table())[0].type
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
-    """One connection a thread: connections are not shared safely, and cost a millisecond to make."""
-    found = getattr(_local, "connection", None)
-    if found is None:
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for one thread at a time: they are not shared safely, and cost a millisecond to make.
+
+    They are handed round and never closed. One that ended with its thread, as a thread-local does, would abort the
+    process if the interpreter ends at that moment.
+    """
+    try:
+        found = _idle.pop()
+    except IndexError:
         found = duckdb.connect()
         found.execute("SET TimeZone = 'UTC'")
-        _local.connection = found
-    return found
+    try:
+        yield found
+    finally:
+        _idle.append(found)

@@ -134,7 +134,12 @@ def _encode_one(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, int]:
         values = array.to_numpy(zero_copy_only=False)
         low, high = int(values.min()), int(values.max())
         if high - low < _DENSITY * len(values) + _SLACK:
-            return _compress(values.astype(np.int64) - low, high - low + 1)
+            shifted = values - values.min() if values.dtype == np.uint64 else values.astype(np.int64) - low
+            return _compress(shifted.astype(np.int64), high - low + 1)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
     if pa.types.is_floating(array.type):
         array = pc.add(array, pa.scalar(0.0, array.type))  # -0.0 and 0.0 are one group
     encoded = array.dictionary_encode(null_encoding="encode")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.core.domain import Domain, Kind
+from millstream.core.domain import BOTTOM, END, Domain, Kind
 from millstream.core.errors import WindowError
 
 
@@ -54,7 +54,21 @@ def to_ticks(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
         return array.view(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_timestamp(kind):
         return array.view(pa.int64()).to_numpy(zero_copy_only=False)
+    if pa.types.is_uint64(kind):
+        # What is beyond every tick stands at the end of them.
+        return np.minimum(array.to_numpy(zero_copy_only=False), np.uint64(END)).astype(np.int64)
     return pc.cast(array, pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def too_far(ticks: np.ndarray, reach: int) -> np.ndarray | None:
+    """Which ticks are so near to either end of time that `reach` more do not fit 64 bits; None if none is.
+
+    >>> too_far(np.array([END - 3, 0]), 5).tolist(), too_far(np.array([END - 3, 0]), 3)
+    ([True, False], None)
+    """
+    if int(ticks.min()) >= BOTTOM + reach and int(ticks.max()) <= END - reach:
+        return None
+    return (ticks < BOTTOM + reach) | (ticks > END - reach)
 
 
 def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:

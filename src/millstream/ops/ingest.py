@@ -21,8 +21,8 @@ from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.kernels.group import encode
 from millstream.kernels.match import matching
-from millstream.kernels.ticks import to_ticks
-from millstream.ops.operator import Operator, Rejected
+from millstream.kernels.ticks import to_ticks, too_far
+from millstream.ops.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,12 @@ class Ingest(Operator):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         attribute = self.generator.attribute if self.generator else None
         if attribute is not None and rows[attribute].null_count:
-            missing = rows.filter(pc.is_null(rows[attribute]))
-            self.rejected.append(Rejected(missing, f"{attribute} is null"))
-            self.meter.rejected += missing.num_rows
+            self.reject(rows.filter(pc.is_null(rows[attribute])), f"{attribute} is null")
             rows = rows.filter(pc.is_valid(rows[attribute]))
+        far = too_far(to_ticks(rows[attribute]), 1) if attribute is not None and rows.num_rows else None
+        if far is not None:
+            self.reject(rows.filter(pa.array(far)), f"{attribute} is too far out to be a bound")
+            rows = rows.filter(pa.array(~far))
         rows = self._set_late_apart(rows)
         if self.generator is not None:
             self._seen = observe(self.generator, rows)

@@ -78,6 +78,11 @@ class Operator(ABC):
         for segment in segments:
             self.store.add(segment)
 
+    def reject(self, rows: pa.Table, reason: str) -> None:
+        """Set rows apart that cannot be taken."""
+        self.rejected.append(Rejected(rows, reason))
+        self.meter.rejected += rows.num_rows
+
     @abstractmethod
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.kernels.ticks import to_ticks
-from millstream.ops.operator import Operator, Rejected
+from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
 _HELD = "held"
@@ -26,9 +26,7 @@ class Sort(Operator):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         column = rows[self.attribute]
         if column.null_count:
-            missing = rows.filter(pc.is_null(column))
-            self.rejected.append(Rejected(missing, f"{self.attribute} is null"))
-            self.meter.rejected += missing.num_rows
+            self.reject(rows.filter(pc.is_null(column)), f"{self.attribute} is null")
             rows = rows.filter(pc.is_valid(column))
         if rows.num_rows:
             ticks = to_ticks(rows[self.attribute])

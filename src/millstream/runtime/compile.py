@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.core.aggregate import Difference
 from millstream.core.errors import PlanError, WindowError
-from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined
+from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, reach
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
 from millstream.kernels.partials import Bound
@@ -94,6 +94,7 @@ def spec_of(node: nodes.Aggregate) -> Spec:
         group_types=tuple(schema.field(name).type for name in node.groups),
         aggregates=bound,
         row_schema=schema,
+        reach=max(reach(window) for window in node.windows),
     )
 
 

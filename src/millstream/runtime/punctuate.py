@@ -64,6 +64,11 @@ def _bind(name: str, value: ValuePattern, node: nodes.Source) -> ValuePattern:
         case OneOf(constants):
             return OneOf(frozenset(_constant(name, constant, node) for constant in constants))
         case UpTo(bound):
+            if name not in node.domains and not isinstance(bound, int | float):
+                raise PatternError(
+                    f"{name!r} is {node.schema.field(name).type}, which cannot progress up to {bound!r}",
+                    hint="Only numbers, dates and timestamps progress; others are equal to a value, or one of some.",
+                )
             return UpTo(_tick(name, bound, node))
         case From(bound):
             return From(_tick(name, bound, node))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import uuid
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.runtime.display import watch
@@ -14,6 +16,10 @@ from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_PATIENCE = 5.0
+"""Seconds that the end of the process waits for an epoch under way."""
 
 
 class Host(Protocol):
@@ -52,6 +58,7 @@ class Run:
         self._thread = threading.Thread(
             target=self._work, args=(trigger, end_of_stream), name=f"millstream-{name}", daemon=True
         )
+        _runs.add(self)
         self._thread.start()
 
     def _work(self, trigger: Trigger, end_of_stream: bool) -> None:  # noqa: FBT001 - a thread's arguments
@@ -124,3 +131,15 @@ class Run:
         if self._error is not None:
             raise self._error
         return not self.is_active
+
+
+_runs: WeakSet[Run] = WeakSet()
+
+
+@atexit.register
+def _stop_runs() -> None:
+    """A thread that the end of the process cuts off inside DuckDB or Arrow takes the process down with it."""
+    for run in list(_runs):
+        run._stop.set()
+    for run in list(_runs):
+        run._thread.join(_PATIENCE)

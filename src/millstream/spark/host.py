@@ -339,7 +339,7 @@ class SparkHost:
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
             source = self.program.nodes[native.source]
             assert isinstance(source, nodes.Source)
-            bad = flagged(frame, source, order).filter("__apart <> 0").drop("__apart")
+            bad = flagged(frame, source, order).filter("__apart <> 0").drop("__apart", "__high")
             schemas = {name: arrow_schema(self.sources[name])}
             entered = bad.mapInArrow(entering(self.program, order, schemas), PARCEL)
             apart = self._collect(entered, f"{what}, rows set apart")
@@ -371,7 +371,7 @@ class SparkHost:
 
     def _collect(self, frame: DataFrame, what: str) -> list[Report]:
         self.spark.sparkContext.setJobDescription(f"millstream {', '.join(self.queries)}: {what}")
-        return [Report.unpack(bytes(row["blob"])) for row in frame.select("blob").collect()]
+        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
 
     def _order(self, target: Mapping[str, Progress]) -> Order:
         """What the tasks of the next step must know."""

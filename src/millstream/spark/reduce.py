@@ -105,7 +105,7 @@ def reduced(frame: DataFrame, program: Program, native: NativeReduce, order: Ord
     source = program.nodes[native.source]
     assert isinstance(node, nodes.Aggregate)
     assert isinstance(source, nodes.Source)
-    good = flagged(frame, source, order).withColumn(_HIGH, F.expr(_ticks(*_progressing(source))))
+    good = flagged(frame, source, order)
     for i in native.path:
         good = _through(good, program.nodes[i])
     operator = program.operator(native.stop)
@@ -124,11 +124,11 @@ def reduced(frame: DataFrame, program: Program, native: NativeReduce, order: Ord
         for j, text in enumerate(_NATIVE[one.call.function](argument)):
             sums.append(F.expr(text).alias(f"a{i}_{j}"))
     grouped = good.groupBy(*keys).agg(*sums)
-    return grouped.repartitionById(program.partitions, _partition(node.groups, program.partitions))
+    return grouped.repartitionById(program.partitions, partition_column(node.groups, program.partitions))
 
 
 def flagged(frame: DataFrame, source: nodes.Source, order: Order) -> DataFrame:
-    """The frame with a column that says which rows are late or have no value to be judged by."""
+    """The frame with a column that says which rows are late or have no value to be judged by, and one of ticks."""
     name, kind = _progressing(source)
     bound = max(order.judged[source.name].bound(name), BOTTOM)
     tick = F.expr(_ticks(name, kind))
@@ -137,7 +137,8 @@ def flagged(frame: DataFrame, source: nodes.Source, order: Order) -> DataFrame:
     held = F.lit([bound, bound])
     limit = F.element_at(held, F.when(tick.isNull(), 2).otherwise(1))
     apart = F.when(tick.isNull(), REJECTED).when(tick < limit, LATE).otherwise(GOOD)
-    return frame.withColumn(_APART, apart)
+    # In one call: Spark analyses the plan anew for each.
+    return frame.withColumns({_APART: apart, _HIGH: tick})
 
 
 def reducing(program: Program, order: Order, native: NativeReduce) -> Callable[..., Iterator[pa.RecordBatch]]:
@@ -231,7 +232,8 @@ def _through(frame: DataFrame, node: nodes.Node) -> DataFrame:
     return frame.select(*columns, F.col(_APART), F.col(_HIGH))
 
 
-def _partition(groups: tuple[str, ...], partitions: int) -> Column:
+def partition_column(groups: tuple[str, ...], partitions: int) -> Column:
+    """The partition that a row of partials belongs to, by its groups, as `kernels.partition` has it."""
     if not groups:
         return F.lit(0) if partitions == 1 else F.pmod(F.col(_APART), F.lit(1))
     texts = [F.coalesce(F.col(f"`{g}`").cast("string"), F.lit(NULL)) for g in groups]

@@ -116,11 +116,11 @@ def arrow_type(kind: pa.DataType | str) -> pa.DataType:
     >>> arrow_type("double")
     DataType(double)
     """
-    if not isinstance(kind, str):
+    if isinstance(kind, pa.DataType):
         return kind
     try:
         return pa.type_for_alias(kind)
-    except ValueError as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise AggregateError(
             f'"{kind}" is no Arrow type',
             hint='Give a pyarrow type, or a name such as "double", "int64", "string".',

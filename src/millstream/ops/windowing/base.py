@@ -12,8 +12,8 @@ from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.kernels.partials import KEY, Bundle, Merged
-from millstream.kernels.ticks import to_ticks
-from millstream.ops.operator import Operator, Rejected, group_bounds
+from millstream.kernels.ticks import to_ticks, too_far
+from millstream.ops.operator import Operator, group_bounds
 from millstream.state.store import Segment
 
 if TYPE_CHECKING:
@@ -35,13 +35,16 @@ class WindowOperator(Operator):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         column = rows[self.spec.attribute]
         if column.null_count:
-            missing = rows.filter(pc.is_null(column))
-            self.rejected.append(Rejected(missing, f"{self.spec.attribute} is null"))
-            self.meter.rejected += missing.num_rows
+            self.reject(rows.filter(pc.is_null(column)), f"{self.spec.attribute} is null")
             rows = rows.filter(pc.is_valid(column))
         if not rows.num_rows:
             return []
-        return self._take_ticks(rows, to_ticks(rows[self.spec.attribute]))
+        ticks = to_ticks(rows[self.spec.attribute])
+        far = too_far(ticks, self.spec.reach)
+        if far is not None:
+            self.reject(rows.filter(pa.array(far)), f"{self.spec.attribute} is too far out for its windows")
+            rows, ticks = rows.filter(pa.array(~far)), ticks[~far]
+        return self._take_ticks(rows, ticks) if rows.num_rows else []
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         raise NotImplementedError

@@ -26,6 +26,8 @@ class Spec:
     aggregates: tuple[Bound, ...]
     row_schema: pa.Schema
     """The schema of the rows that arrive."""
+    reach: int = 1
+    """How far from a value the reckoning of its windows can lead."""
 
     @property
     def schema(self) -> pa.Schema:

@@ -19,6 +19,8 @@ class CallbackSink:
     """
 
     def __init__(self, function: Callable[[pa.Table, int], object]) -> None:
+        if not callable(function):
+            raise SinkError(f"{function!r} cannot be called", hint="Give a function of a table and an epoch.")
         self._function = function
 
     def write(self, rows: pa.Table, epoch: int) -> None:

@@ -20,6 +20,8 @@ class FolderSink(ABC):
     suffix: str
 
     def __init__(self, folder: str | Path) -> None:
+        if not isinstance(folder, str | Path):
+            raise SinkError(f"{folder!r} is not a path", hint="Give the path of a folder, as text or pathlib.Path.")
         self._folder = Path(folder).expanduser()
 
     @abstractmethod

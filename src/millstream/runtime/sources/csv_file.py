@@ -34,9 +34,9 @@ def schema_of(path: Path) -> pa.Schema | None:
             parse_options=pa_csv.ParseOptions(**_PARSE, invalid_row_handler=lambda _: "skip"),
             convert_options=pa_csv.ConvertOptions(**_CONVERT),
         )
-    except pa.ArrowException as error:
+        names = table.column_names
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise unreadable_file(path, error) from error
-    names = table.column_names
     schema = pa.schema([pa.field(name, micros(table.column(i))) for i, name in enumerate(names)])
     check_names(names, schema, path.name)
     return schema

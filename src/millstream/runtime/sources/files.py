@@ -38,8 +38,8 @@ class FileSource:
         """See `files`."""
         self._path = Path(path).expanduser()
         check_path(self._path)
-        if epoch_files < 1:
-            raise SourceError(f"epoch_files={epoch_files} is not positive", hint="Give at least 1.")
+        if not isinstance(epoch_files, int) or epoch_files < 1:
+            raise SourceError(f"epoch_files={epoch_files!r} is not positive", hint="Give a whole number from 1 on.")
         self._reader = _READERS[check_format(format or format_of(self._path, pattern))]
         self._schema = schema
         self._epoch_files = epoch_files

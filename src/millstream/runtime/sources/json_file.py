@@ -118,5 +118,7 @@ def _typed(field: pa.Field, values: Any) -> pa.Field:
     if not pa.types.is_string(field.type):
         return field
     if isinstance(values, list):
-        values = pa.chunked_array([[value for value in values if isinstance(value, str)]], pa.string())
+        values = pa.chunked_array(
+            [[value for value in values if isinstance(value, str) and is_utf8(value)]], pa.string()
+        )
     return field.with_type(text_type(values))

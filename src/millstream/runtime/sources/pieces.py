@@ -23,8 +23,10 @@ class Pieces:
 
     def __init__(self, epoch_rows: int | None) -> None:
         """Cut to `epoch_rows` rows, or not at all."""
-        if epoch_rows is not None and epoch_rows < 1:
-            raise SourceError(f"epoch_rows={epoch_rows} is not positive", hint="Give at least 1 row an epoch, or None.")
+        if epoch_rows is not None and (not isinstance(epoch_rows, int) or epoch_rows < 1):
+            raise SourceError(
+                f"epoch_rows={epoch_rows!r} is not positive", hint="Give a whole number of rows an epoch, or None."
+            )
         self._epoch_rows = epoch_rows
         self._batch: Batch | None = None
         self.taken = 0

@@ -19,9 +19,10 @@ def row_json(row: Any) -> str:
     '{"ts": "2024-01-01T00:00:00", "price": "abc"}'
     """
     try:
-        return json.dumps(row, default=_text, ensure_ascii=False)
+        text = json.dumps(row, default=_text, ensure_ascii=False)
     except (TypeError, ValueError):  # keys that are not text, or a row that holds itself
-        return repr(row)
+        text = repr(row)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a character has no UTF-8
 
 
 def plain(scalar: pa.Scalar) -> Any:

@@ -1,0 +1,52 @@
+"""A run to be killed: files in, windows out, a checkpoint in between. Says READY, then DONE with the books.
+
+python -m support.kill_target FOLDER PARTITIONS
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import millstream as ms
+from support.disk import SCHEMA, frame
+
+# Rows are in two windows each, so that the windows' counts add up to twice the rows.
+RANGE, SLIDE, TIMES = "40 seconds", "20 seconds", 2
+
+
+def ask(engine: ms.Engine, source: Any) -> Any:
+    """A condition, a sliding window, groups."""
+    stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds"))
+    windowed = stream.where("v > 1 OR v IS NULL").window("ts", range=RANGE, slide=SLIDE)
+    return windowed.group_by("k", "g").agg(n=ms.count(), total=ms.sum("v"), high=ms.max("v")).named("q")
+
+
+def local(folder: Path) -> tuple[Any, dict[str, int]]:
+    """The answer and the books of a quiet run on the local host."""
+    engine = ms.Engine(host="local")
+    query = ask(engine, ms.files(folder / "in", "parquet", schema=SCHEMA))
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+    return query, run.progress["queries"]["q"]["books"]
+
+
+def main(folder: Path, partitions: int) -> None:
+    """One life."""
+    engine = ms.Engine(checkpoint=folder / "ck", partitions=partitions)
+    query = ask(engine, frame(engine.spark, folder / "in")).to_parquet(folder / "out")
+    query.late.to_parquet(folder / "late")
+    query.rejected.to_parquet(folder / "rejected")
+    sys.stdout.write("READY\n")
+    sys.stdout.flush()
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+    books = run.progress["queries"]["q"]["books"] if run.progress else None
+    sys.stdout.write(f"DONE {json.dumps(books)}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
