@@ -14,6 +14,7 @@ from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
 from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
+from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -214,6 +215,7 @@ def _bound(progress: Any, schema: pa.Schema) -> Any:
         )
     for key in progress.keys:
         _known(key, schema, "progress")
+        check_groupable(schema.field(key).type, key)
     if progress.attribute is None and isinstance(progress, Supplied):
         return progress
     attribute: Any = progress.attribute

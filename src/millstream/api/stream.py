@@ -11,6 +11,7 @@ from millstream.api.window import make_windows
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.kernels.expression import type_of
+from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.runtime.bind import bind_aggregate
@@ -69,7 +70,7 @@ class Stream:
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""
         names = columns or tuple(self.schema.names)
-        self._check(names)
+        self._check_keys(names)
         return self._query(nodes.Distinct(input=self.node, columns=tuple(names)))
 
     def sort(self, attribute: str) -> Query:
@@ -104,7 +105,7 @@ class Stream:
         extent, wids    a user-defined window, in ticks of the attribute.
         """
         keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
-        self._check(keys)
+        self._check_keys(keys)
         made = make_windows(
             self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,
             gap=gap, extent=extent, wids=wids,
@@ -136,6 +137,11 @@ class Stream:
             if name not in self.schema.names:
                 raise SchemaError(f"there is no column {name!r}", hint=nearest(name, self.schema.names))
 
+    def _check_keys(self, names: Iterable[str]) -> None:
+        self._check(names)
+        for name in names:
+            check_groupable(self.schema.field(name).type, name)
+
 
 class Windowed:
     """A stream cut into windows, waiting for its aggregates."""
@@ -149,7 +155,7 @@ class Windowed:
 
     def group_by(self, *columns: str) -> Windowed:
         """Aggregate each combination of these columns apart; null is a value of its own."""
-        self.stream._check(columns)
+        self.stream._check_keys(columns)
         groups = tuple(dict.fromkeys((*self.groups, *columns)))
         return Windowed(self.stream, self.attribute, self.windows, groups)
 
@@ -164,8 +170,8 @@ class Windowed:
                     f"{name}={call!r} is not an aggregate",
                     hint='Write one such as n=ms.count() or t=ms.sum("x").',
                 )
-        if hysteresis is not None and not 0 <= hysteresis < 1:
-            raise PlanError(f"hysteresis {hysteresis} is not in [0, 1)", hint="The default is 0.25.")
+        if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
+            raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
         names = self.stream.schema.names
         node = bind_aggregate(
             self.stream.node,

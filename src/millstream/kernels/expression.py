@@ -27,8 +27,15 @@ def evaluate(expressions: Sequence[Expression], rows: pa.Table) -> list[pa.Array
     """
     computed = [one for one in expressions if one.plain is None]
     values: dict[int, pa.Array] = {}
+    names = list(dict.fromkeys(name for one in computed for name in one.columns))
+    if len({name.lower() for name in names}) < len(names):  # DuckDB would take one for the other
+        if len(computed) > 1:
+            return [evaluate([one], rows)[0] for one in expressions]
+        raise ExpressionError(
+            f"{computed[0].text} has columns whose names differ in capitals only: {', '.join(sorted(names))}",
+            hint='Rename one of them first: select("K AS k2", …).',
+        )
     if computed:
-        names = list(dict.fromkeys(name for one in computed for name in one.columns))
         source = rows.select(names) if names else pa.table({"": np.zeros(rows.num_rows, dtype=np.int8)})
         items = ", ".join(f'({one.duck}) AS "e{i}"' for i, one in enumerate(computed))
         try:

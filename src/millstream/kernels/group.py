@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.core.errors import SchemaError
+
 # Direct addressing is used while the table of counts stays within this multiple of the rows.
 _DENSITY = 4
 _SLACK = 1 << 16
@@ -45,6 +47,15 @@ class Cells:
     def count(self) -> int:
         """How many cells there are."""
         return len(self.key)
+
+
+def check_groupable(kind: pa.DataType, name: str) -> None:
+    """Refuse a column whose values Arrow cannot tell apart."""
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise SchemaError(
+            f"{name!r} is {kind}, by which rows cannot be grouped",
+            hint="Select a field of it, or cast it to text, and group by that.",
+        )
 
 
 def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:

@@ -58,5 +58,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _shown(column: pa.ChunkedArray) -> list[Text]:
     # Text, not str: rich would read [brackets] in a value as markup.
-    values: list[Any] = (column.cast(pa.string()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    values: list[Any] = (column.cast(pa.string()) if _is_time(column.type) else column).to_pylist()
     return [Text("null", style="dim") if value is None else Text(str(value)) for value in values]
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) or pa.types.is_date(kind)

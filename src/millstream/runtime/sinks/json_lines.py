@@ -58,7 +58,7 @@ _ENCODE = json.JSONEncoder(default=_text, ensure_ascii=False, allow_nan=False).e
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     """The column as values that JSON has, or that `_text` turns into some."""
     kind = column.type
-    if pa.types.is_timestamp(kind):  # by Arrow: Python's stop at microseconds
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):  # by Arrow: Python's have fewer digits and fewer years
         return pc.replace_substring(column.cast(pa.string()), " ", "T").to_pylist()
     values = column.to_pylist()
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(column)).as_py():

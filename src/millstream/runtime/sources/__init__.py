@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import Source
 from millstream.runtime.epoch_input import Epoch
-from millstream.runtime.sources.conform import as_table
+from millstream.runtime.sources.conform import as_table, own_schema
 from millstream.runtime.sources.files import FileSource, files
 from millstream.runtime.sources.tables import CallableSource, IterableSource, TableSource
 
@@ -41,7 +41,7 @@ def make_source(value: Any, *, schema: pa.Schema | None = None, epoch_rows: int 
     if isinstance(value, str | Path):
         return FileSource(value, schema=schema, epoch_rows=epoch_rows)
     if isinstance(value, pa.RecordBatchReader):  # one batch an epoch, so a long stream is never held whole
-        return IterableSource(value, schema=schema or value.schema, epoch_rows=epoch_rows)
+        return IterableSource(value, schema=schema or own_schema(value.schema), epoch_rows=epoch_rows)
     if isinstance(value, Epoch) or _is_rows(value):
         return TableSource(value, schema=schema, epoch_rows=epoch_rows)
     if (table := as_table(value)) is not None:

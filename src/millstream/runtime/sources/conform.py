@@ -28,6 +28,16 @@ def as_table(value: Any) -> pa.Table | None:
     return None
 
 
+def own_schema(schema: pa.Schema) -> pa.Schema:
+    """A table's schema as a stream has it: without metadata, and text as text where Arrow cannot filter views.
+
+    >>> own_schema(pa.schema([("k", pa.string_view())]))
+    k: string
+    """
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    return pa.schema([field.with_type(plain.get(field.type, field.type)).remove_metadata() for field in schema])
+
+
 def conform(table: pa.Table, schema: pa.Schema, where: str) -> Batch:
     """The rows of `table` as `schema` has them; `where` names the table in errors and reasons.
 

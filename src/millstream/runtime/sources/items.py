@@ -13,7 +13,7 @@ import pyarrow as pa
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import Batch
 from millstream.runtime.epoch_input import Epoch
-from millstream.runtime.sources.conform import as_table, conform
+from millstream.runtime.sources.conform import as_table, conform, own_schema
 from millstream.runtime.sources.dicts import infer, read_dicts
 
 
@@ -40,7 +40,7 @@ def schema_of(epoch: Epoch) -> pa.Schema | None:
     """The schema its rows show, or None if it has no rows to show one."""
     if isinstance(epoch.rows, list | tuple):
         return infer(epoch.rows)
-    return epoch.rows.schema.remove_metadata()
+    return own_schema(epoch.rows.schema)
 
 
 def read_epoch(epoch: Epoch, schema: pa.Schema, where: str) -> Batch:

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.runtime.batch import Batch
-from millstream.runtime.sources.conform import conform
+from millstream.runtime.sources.conform import conform, own_schema
 from millstream.runtime.sources.contents import unreadable_file
 
 
 def schema_of(path: Path) -> pa.Schema | None:
     """The schema in the file's footer."""
     try:
-        return pq.read_schema(path).remove_metadata()
+        return own_schema(pq.read_schema(path))
     except (pa.ArrowException, OSError) as error:
         raise unreadable_file(path, error) from error
 
