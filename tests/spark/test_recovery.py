@@ -401,7 +401,7 @@ def test_queries_come_and_go_and_the_others_go_on(spark: Any, tmp_path: Path) ->
     """A query that is added begins with the rows to come; one that is removed leaves; the one that stays is right."""
 
     def per_key(stream: Any) -> Any:
-        return stream.window("ts", range="60 seconds").group_by("k").agg(n=ms.count())
+        return stream.window("ts", range="20 seconds").group_by("k").agg(n=ms.count())
 
     def lives(host: str) -> dict[str, list[Any]]:
         root = tmp_path / host

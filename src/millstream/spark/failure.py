@@ -42,9 +42,9 @@ def _cause(text: str) -> str:
 
     >>> _cause("PythonException: …\nTraceback (most recent call last):\n  File …\nKeyError: 'x'\n")
     "KeyError: 'x'"
+    >>> job = "org.apache.spark.SparkException: Job aborted: Lost task 1.0 in stage 7.0 (TID 1) (host): "
     >>> _cause(
-    ...     "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: Job aborted: Lost task "
-    ...     "1.0 in stage 7.0 (TID 1) (host): a.b.IOException: no route.  SQLSTATE: 0\n\tat x.y\nCaused by: a.b.Root: cut\n"
+    ...     f"An error occurred.\n: {job}a.b.IOException: no route.  SQLSTATE: 0\n\tat x.y\nCaused by: a.Root: cut\n"
     ... )
     'IOException: no route. (Root: cut)'
     """
