@@ -4,7 +4,7 @@ from pathlib import Path
 
 import millstream as ms
 
-Path("in").mkdir()
+Path("in").mkdir(exist_ok=True)
 Path("in/1.csv").write_text("ts,item,price\n1,lamp,20\n7,sofa,95\n4,lamp,25\n")
 Path("in/2.csv").write_text("ts,item,price\n13,lamp,cheap\n18,sofa,90\n")
 
