@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-done
 WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check laws bench docs lock clean
+.PHONY: help setup demo test survival check laws bench docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,7 +25,10 @@ demo: setup ## watch a sliding-window query over a disordered auction stream
 	@$(WITH_JAVA) $(BIN)/python -m millstream.demo
 
 test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests
-	@$(WITH_JAVA) $(BIN)/python -m pytest
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not survival"
+
+survival: setup ## kill and restart runs on Spark, for minutes
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m survival
 
 check: setup ## lint, format, types and import layers
 	@$(BIN)/ruff check .

@@ -14,7 +14,7 @@ import millstream as ms
 from support.bags import difference
 from support.disk import rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.survival]
 
 EPOCHS = 200
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("v", pa.int64())])

@@ -24,7 +24,7 @@ from support.bags import difference
 from support.disk import rows_of, some_rows, without_epoch, write_files
 from support.kill_target import TIMES, local
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.survival]
 
 KILLS = int(os.environ.get("MILLSTREAM_KILLS", "4"))
 SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "7"))

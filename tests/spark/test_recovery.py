@@ -30,7 +30,7 @@ from support.harness import some_rows as numbered_rows
 from support.harness import stray
 from support.questions import QUESTIONS
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.survival]
 
 EPOCHS = some_rows(4, 60)
 Ask = Callable[[Any], Any]
