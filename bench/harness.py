@@ -46,7 +46,6 @@ def save(name: str, content: Mapping[str, Any]) -> None:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "load_average": os.getloadavg(),
-        "rounds": "median of 3, interleaved",
     }
     (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine, **content}, indent=1) + "\n")
 
