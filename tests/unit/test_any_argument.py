@@ -240,3 +240,29 @@ def test_days_before_the_first_year_can_be_written(sink: str, tmp_path: Path) ->
     query = stream(early).where("true")
     query.to_console() if sink == "to_console" else getattr(query, sink)(tmp_path)
     assert query.engine.start().await_termination(30)
+
+
+def test_files_are_named_by_text(tmp_path: Path) -> None:
+    for path, pattern in ((5, "*"), (tmp_path, 5)):
+        with pytest.raises(ms.SourceError, match="names no files"):
+            ms.files(path, pattern=pattern)  # pyright: ignore[reportArgumentType]  the point
+
+
+def test_the_punctuations_of_an_epoch_are_a_list() -> None:
+    with pytest.raises(ms.SourceError, match="the punctuations of epoch 0 are str, not a list"):
+        stream([ms.Epoch([{"ts": 1}], "ts < 5")])  # pyright: ignore[reportArgumentType]  the point
+
+
+def test_a_query_that_has_run_keeps_its_name() -> None:
+    query = stream().where("true").named("a")
+    query.engine.start().await_termination(30)
+    with pytest.raises(ms.PlanError, match="query 'a' has run under that name"):
+        query.named("b")
+
+
+def test_a_callback_may_stop_the_run() -> None:
+    query = stream(lambda: ROWS).where("true")
+    runs: list[ms.Run] = []
+    query.for_each(lambda _, epoch: runs[0].stop() if epoch and runs else None)
+    runs.append(query.engine.start(ms.every("1 ms")))
+    assert runs[0].await_termination(30)

@@ -124,6 +124,8 @@ class Engine:
         if known is not None and known is not query:
             raise PlanError(f"there is a query {chosen!r} already", hint="Choose another name.")
         if query.name is not None and query.name != chosen:
+            if query.name in self.host.queries:
+                raise PlanError(f"query {query.name!r} has run under that name", hint="Name it before the first start.")
             del self._queries[query.name]
         query.name = chosen
         self._queries[chosen] = query

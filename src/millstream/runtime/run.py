@@ -103,9 +103,10 @@ class Run:
         return list(self._reports)
 
     def stop(self) -> None:
-        """Finish the epoch under way, and stop."""
+        """Finish the epoch under way, and stop. From a callback, it is that epoch which goes on to its end."""
         self._stop.set()
-        self._done.wait()
+        if threading.current_thread() is not self._thread:
+            self._done.wait()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end; True if it came in time. A failure is raised here."""

@@ -36,6 +36,8 @@ class FileSource:
         pattern: str = "*",
     ) -> None:
         """See `files`."""
+        if not isinstance(path, str | Path) or not isinstance(pattern, str):
+            raise SourceError(f"files({path!r}, pattern={pattern!r}) names no files", hint="Give both as text.")
         self._path = Path(path).expanduser()
         check_path(self._path)
         if not isinstance(epoch_files, int) or epoch_files < 1:

@@ -24,6 +24,11 @@ def as_epoch(item: Any, where: str) -> Epoch:
     """
     epoch = item if isinstance(item, Epoch) else Epoch(item)
     rows = epoch.rows
+    if not isinstance(epoch.punctuations, list | tuple):
+        raise SourceError(
+            f"the punctuations of {where} are {type(epoch.punctuations).__name__}, not a list",
+            hint='Write Epoch(rows, [ms.punctuation("ts", before=15)]).',
+        )
     if isinstance(rows, Mapping):
         return Epoch([rows], epoch.punctuations)
     if isinstance(rows, list | tuple):
