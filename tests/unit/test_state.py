@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream as ms
-from millstream.core.errors import RunError, StateError
+from millstream.core.errors import RunError, SinkError, StateError
 from millstream.core.generator import BoundedRows, Ordered, PerGroup
 from millstream.core.pattern import Between, Equal, From, OneOf, Pattern, UpTo
 from millstream.core.progress import Progress
@@ -32,10 +33,13 @@ from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
 from millstream.runtime.promise import pattern_from, pattern_plain, progress_from, progress_plain
 from millstream.runtime.repartition import merge_facts, repartition
-from millstream.runtime.tasks import split, split_segment
+from millstream.runtime.sinks.parquet import ParquetSink
+from millstream.runtime.staging import Stage, publish, sweep
+from millstream.runtime.tasks import Order, open_state, save_state, split, split_segment
 from millstream.state.codec import plain, restore
 from millstream.state.files import Written, read_table, verify, write_table, write_text
 from millstream.state.manifest import FORMAT, KEPT, Manifest, Manifests, SavedSegment
+from millstream.state.store import Segment
 from support.harness import SCHEMA
 
 # --- the codec --------------------------------------------------------------------------------------
@@ -422,6 +426,87 @@ def test_of_two_copies_of_a_fact_the_greater_is_true() -> None:
     merged = merge_facts([{"counts": {**before["counts"], ("a",): 9}}, {"counts": {**before["counts"], ("b",): 8}}])
 
     assert {"counts": {("a",): 9, ("b",): 8}} == merged
+
+
+def test_a_new_segment_is_never_taken_for_one_that_was_dropped(tmp_path: Path) -> None:
+    # Python gives the identity of an object that is gone to the next one: the first must not go while that matters.
+    made = program(1, "q")
+    settle_keys(made, {})
+    (stop, _) = next(made.stops())
+    written = write_table(tmp_path / "old.arrow", TABLE)
+    on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": written})
+    order = Order(5, str(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
+    operator = made.operator(stop)
+    loaded = open_state(operator, order, stop, 0)
+    operator.store.replace([])
+
+    fresh = [Segment({"fixed": TABLE.slice(i % 3)}, 1, 3) for i in range(500)]
+    operator.store.replace(fresh)
+    report = Report()
+    save_state(operator, order, made.keys[stop], 0, loaded, report)
+
+    paths = [one["tables"]["fixed"]["path"] for one in report.segments]
+    assert len(fresh) == len(set(paths))
+    assert written.path not in paths
+    assert [len(one.tables["fixed"]) for one in fresh] == [one["tables"]["fixed"]["rows"] for one in report.segments]
+
+
+def test_a_segment_that_stays_is_not_written_again(tmp_path: Path) -> None:
+    made = program(1, "q")
+    settle_keys(made, {})
+    (stop, _) = next(made.stops())
+    on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": write_table(tmp_path / "old.arrow", TABLE)})
+    order = Order(5, str(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
+    operator = made.operator(stop)
+    loaded = open_state(operator, order, stop, 0)
+    report = Report()
+
+    save_state(operator, order, made.keys[stop], 0, loaded, report)
+
+    assert [asdict(on_disk)] == report.segments
+    assert ["old.arrow"] == [path.name for path in tmp_path.rglob("*")]
+
+
+# --- publishing -------------------------------------------------------------------------------------
+
+
+def staged(folder: Path, attempt: str) -> list[dict[str, Any]]:
+    made = program(1, "q")
+    made.targets[0].sinks["results"] = [ParquetSink(folder)]
+    return Stage(folder / "none", 7, 1, 3, attempt).write(made, 0, "results", TABLE)
+
+
+def test_what_is_staged_is_seen_by_nobody_until_it_is_published_and_again_changes_nothing(tmp_path: Path) -> None:
+    outputs = staged(tmp_path, "cafe")
+    assert 0 == ds.dataset(tmp_path, format="parquet").count_rows()
+
+    publish(outputs, again=False)
+    publish(outputs, again=True)
+
+    assert ["part-00000007-1-00003.parquet"] == [path.name for path in tmp_path.iterdir()]
+    assert TABLE.equals(ds.dataset(tmp_path).to_table())
+
+
+def test_two_attempts_at_an_epoch_cannot_spoil_each_other_s_files(tmp_path: Path) -> None:
+    dead, alive = staged(tmp_path, "dead"), staged(tmp_path, "cafe")
+
+    Path(dead[0]["hidden"]).write_bytes(b"half of a file, by a task whose driver is gone")
+    publish(alive, again=False)
+
+    assert TABLE.equals(ds.dataset(tmp_path).to_table())
+    sweep([ParquetSink(tmp_path)])
+    assert ["part-00000007-1-00003.parquet"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_staged_file_that_is_gone_is_no_small_matter(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outputs = staged(tmp_path, "cafe")
+    Path(outputs[0]["hidden"]).unlink()
+
+    with pytest.raises(SinkError, match="is gone before it was published"):
+        publish(outputs, again=False)
+    publish(outputs, again=True)  # after a restart it may have been published, and taken away by its reader
+
+    assert "part-00000007-1-00003.parquet" in caplog.text
 
 
 # --- promises and the ledger ------------------------------------------------------------------------
