@@ -57,12 +57,7 @@ def epochs(seed: int) -> list[pa.Table]:
 
 
 def bag(query: ms.Query) -> list[str]:
-    rows = query.table().to_pylist()
-    for row in rows:
-        # Moments are floats, and partials are combined in another order: equal to twelve digits, not to the last.
-        if row.get("spread") is not None:
-            row["spread"] = f"{row['spread']:.12g}"
-    return sorted(map(repr, rows))
+    return sorted(map(repr, query.table().to_pylist()))
 
 
 def ask(engine: ms.Engine, tables: list[pa.Table], window: dict[str, Any], calls: dict[str, Any], **more: Any) -> Any:

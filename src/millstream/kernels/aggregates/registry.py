@@ -20,6 +20,7 @@ from millstream.kernels.aggregates.base import Algebra, Holistic
 from millstream.kernels.aggregates.boolean import BoolAnd, BoolOr
 from millstream.kernels.aggregates.count import Count
 from millstream.kernels.aggregates.distinct import Distinct
+from millstream.kernels.aggregates.exact_variance import ExactVariance
 from millstream.kernels.aggregates.extreme import extreme
 from millstream.kernels.aggregates.heavy_hitters import HeavyHitters
 from millstream.kernels.aggregates.min_by import MaxBy, MinBy
@@ -136,6 +137,11 @@ def _approx_heavy_hitters(call: AggregateCall, types: Types) -> Aggregate:
     return ApproxHeavyHitters(types[0], share)
 
 
+def _variance(types: Types, *, sample: bool, root: bool = False) -> Aggregate:
+    chosen = ExactVariance if pa.types.is_integer(types[0]) else Variance
+    return chosen(sample=sample, root=root)
+
+
 def _user(call: AggregateCall, types: Types) -> Aggregate:
     options = call.options
     if "fn" in options:
@@ -152,8 +158,8 @@ def _user(call: AggregateCall, types: Types) -> Aggregate:
 _MIN_BY = _Function((_ORDERED, _ORDERED), lambda _call, types: MinBy(*types))
 _MAX_BY = _Function((_ORDERED, _ORDERED), lambda _call, types: MaxBy(*types))
 _AVG = _Function((_NUMBER,), _avg)
-_VAR_SAMP = _Function((_NUMBER,), lambda _call, _types: Variance(sample=True))
-_STDDEV_SAMP = _Function((_NUMBER,), lambda _call, _types: Variance(sample=True, root=True))
+_VAR_SAMP = _Function((_NUMBER,), lambda _call, types: _variance(types, sample=True))
+_STDDEV_SAMP = _Function((_NUMBER,), lambda _call, types: _variance(types, sample=True, root=True))
 _APPROX_DISTINCT = _Function((_ORDERED,), _approx_distinct)
 
 _FUNCTIONS: Mapping[str, _Function] = {
@@ -165,10 +171,10 @@ _FUNCTIONS: Mapping[str, _Function] = {
     "mean": _AVG,
     "variance": _VAR_SAMP,
     "var_samp": _VAR_SAMP,
-    "var_pop": _Function((_NUMBER,), lambda _call, _types: Variance(sample=False)),
+    "var_pop": _Function((_NUMBER,), lambda _call, types: _variance(types, sample=False)),
     "stddev": _STDDEV_SAMP,
     "stddev_samp": _STDDEV_SAMP,
-    "stddev_pop": _Function((_NUMBER,), lambda _call, _types: Variance(sample=False, root=True)),
+    "stddev_pop": _Function((_NUMBER,), lambda _call, types: _variance(types, sample=False, root=True)),
     "min_by": _MIN_BY,
     "max_by": _MAX_BY,
     # The planner adds the window attribute as their second argument.

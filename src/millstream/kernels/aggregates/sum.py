@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from millstream.core.aggregate import Difference
 from millstream.kernels.aggregates import limbs
+from millstream.kernels.aggregates.additive import Additive, ieee
 from millstream.kernels.aggregates.base import (
-    Algebra,
     Columns,
     Work,
     null_where,
@@ -23,43 +23,8 @@ from millstream.kernels.aggregates.base import (
 )
 from millstream.kernels.ticks import to_ticks
 
-# inf − inf is NaN and an overflow is inf: IEEE's answers, and no cause for a warning.
-_ieee = np.errstate(invalid="ignore", over="ignore")
 
-
-class _Additive(Algebra):
-    """Partials that add column by column: the number of values, then what is summed."""
-
-    def identity(self, n: int) -> Columns:
-        """Nothing, n times."""
-        return tuple(np.zeros(n, dtype=kind.to_pandas_dtype()) for kind in self.partial_types)
-
-    @_ieee
-    def reduce(self, columns: Columns, cells: np.ndarray, n: int) -> Columns:
-        """Add within cells."""
-        return tuple(sum_by(column, cells, n) for column in columns)
-
-    @_ieee
-    def combine(self, a: Columns, b: Columns) -> Columns:
-        """Add."""
-        return tuple(x + y for x, y in zip(a, b, strict=True))
-
-    @_ieee
-    def accumulate(self, columns: Columns, *, reverse: bool = False) -> Columns:
-        """Running sums."""
-        step = slice(None, None, -1 if reverse else 1)
-        return tuple(np.add.accumulate(column[:, step], axis=1)[:, step] for column in columns)
-
-    def open(self, partials: Sequence[pa.Array]) -> Work:
-        """The columns themselves."""
-        return Work(tuple(to_numpy(partial) for partial in partials))
-
-    def close(self, work: Work) -> list[pa.Array]:
-        """The columns themselves."""
-        return [plain(np.ascontiguousarray(column)) for column in work.columns]
-
-
-class ExactSum(_Additive):
+class ExactSum(Additive):
     """The sum of integers or decimals, in limbs.
 
     >>> total = ExactSum(pa.int64())
@@ -111,7 +76,7 @@ class ExactSum(_Additive):
         return null_where(exact, count == 0)
 
 
-class FloatSum(_Additive):
+class FloatSum(Additive):
     """The sum of floats. It adds and never subtracts: what left a window leaves no rounding behind.
 
     >>> total = FloatSum()
@@ -127,7 +92,7 @@ class FloatSum(_Additive):
         values, valid = numbers(arguments[0])
         return Work((ones(valid, len(values)), values.astype(np.float64)))
 
-    @_ieee
+    @ieee
     def gather(self, arguments: Sequence[pa.Array], cells: np.ndarray, n: int) -> Work:
         """Count and add within cells, without a column of ones."""
         values, valid = numbers(arguments[0])
