@@ -54,6 +54,7 @@ from millstream.api.stream import Stream
 from millstream.api.triggers import available_now, every, once
 from millstream.core.errors import (
     AggregateError,
+    ContractError,
     ExpressionError,
     MillstreamError,
     NotYetError,
@@ -76,6 +77,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AggregateError",
+    "ContractError",
     "Engine",
     "Epoch",
     "ExpressionError",

@@ -179,7 +179,8 @@ def test_a_local_source_goes_on_where_it_was_with_other_partitions(spark: Any, t
         engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=partitions)
         query = ask_numbered(engine, question, tables[:until]).to_parquet(tmp_path / "out")
         query.late.to_parquet(tmp_path / "late")
-        engine.start(ms.available_now(), end_of_stream=until == len(tables)).await_termination()
+        last = until == len(tables)
+        engine.start(ms.available_now(), end_of_stream=last, allow_unbounded=True).await_termination()
 
     assert expected.table().num_rows > 5
     assert {} == difference(expected.table().to_pylist(), rows_of(tmp_path / "out"))

@@ -56,5 +56,5 @@ class SparkDriver(LocalDriver):
     def _run(self, *, end: bool = False) -> Left:
         for keeper in self.keepers.values():
             keeper.rows = []
-        self.engine.start(ms.once(), end_of_stream=end).await_termination()
+        self.engine.start(ms.once(), end_of_stream=end, allow_unbounded=True).await_termination()
         return {name: keeper.rows for name, keeper in self.keepers.items()}

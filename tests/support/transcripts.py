@@ -69,7 +69,7 @@ class LocalDriver:
 
     def _run(self, *, end: bool = False) -> Left:
         self.left = {name: [] for name in OUTPUTS}
-        self.engine.start(ms.once(), end_of_stream=end).await_termination()
+        self.engine.start(ms.once(), end_of_stream=end, allow_unbounded=True).await_termination()
         return self.left
 
     def _source(self, name: str) -> Any:

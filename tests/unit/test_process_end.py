@@ -20,7 +20,7 @@ ENDS = {
         engine = ms.Engine(host="local")
         busy = engine.stream("s", lambda: rows).where("k <> 'x'").window("ts", range=50).group_by("k")
         busy.agg(n=ms.median("ts")).named("q")
-        run = engine.start(ms.every("1 ms"))
+        run = engine.start(ms.every("1 ms"), allow_unbounded=True)
         while not run.progress:
             pass
         print(1)

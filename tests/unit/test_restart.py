@@ -75,7 +75,7 @@ class Life:
         query = ask(made, self.question, list(tables or self.tables)).to(self.keeper).to_parquet(self.root / "out")
         query.late.to_parquet(self.root / "late")
         query.rejected.to_parquet(self.root / "rejected")
-        return made.start(ms.available_now(), end_of_stream=end)
+        return made.start(ms.available_now(), end_of_stream=end, allow_unbounded=True)
 
     def check(self, run: ms.Run) -> None:
         """Everything that a quiet run on the local host gives."""

@@ -148,6 +148,9 @@ def _promise(progress: sql.Progress) -> Any:
         case sql.Supplied():
             attribute = None if progress.attribute is None else progress.attribute.text
             mark = None if progress.mark is None else progress.mark.text
-            made = promise.supplied(attribute) if mark is None else promise.embedded(mark, attribute)
+            keys = [one.text for one in progress.per]
+            return (
+                promise.supplied(attribute, per=keys) if mark is None else promise.embedded(mark, attribute, per=keys)
+            )
     keys = [one.text for one in progress.per]
     return promise.per_group(keys, made) if keys else made

@@ -74,6 +74,10 @@ def progressing(node: nodes.Node) -> tuple[str, ...]:
             return tuple(name for name in first if all(name in other for other in others))
         case nodes.Aggregate():
             return ("window_end", "window_start", "window_id")
+        case nodes.Join():
+            below = [progressing(one) for one in node.inputs]
+            leaving = node.schema.names
+            return tuple(one.name for one in node.columns if one.column in below[one.side] and one.name in leaving)
         case _:
             return progressing(node.input)
 

@@ -57,17 +57,31 @@ def timer(attribute: str, every: Span, *, lull: Span | None = None, clock: Calla
     return Timer(attribute, every, lull, clock or (lambda: datetime.now(UTC)))
 
 
-def embedded(mark: str, attribute: str | None = None) -> Supplied:
+def embedded(mark: str, attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:
     """The data carries its punctuation: rows where column `mark` is true, or holds a pattern as text.
 
-    With a boolean mark, `attribute` is the one whose value is a bound; other values must be equal; null is any.
+    With a boolean mark, `attribute` is the one whose value is a bound; other values must be equal; null is any. `per`
+    is as for `supplied`.
     """
-    return Supplied(attribute, mark)
+    return Supplied(attribute, mark, _names(per))
 
 
-def supplied(attribute: str | None = None) -> Supplied:
-    """The caller hands punctuation over: in `ms.Epoch(rows, punctuations=[…])` or with `stream.punctuate(…)`."""
-    return Supplied(attribute)
+def supplied(attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:
+    """The caller hands punctuation over: in `ms.Epoch(rows, punctuations=[…])` or with `stream.punctuate(…)`.
+
+    What is named here is promised, so that a query can count on it: a bound on `attribute`; with `per`, a bound for
+    each group of these columns apart; with `per` alone, the end of each group.
+
+    >>> supplied("ts", per="sensor")
+    Supplied(attribute='ts', mark=None, per=('sensor',))
+    """
+    return Supplied(attribute, None, _names(per))
+
+
+def _names(keys: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(keys, str | list | tuple) or not all(isinstance(key, str) for key in keys):
+        raise PlanError(f"per={keys!r} names no columns", hint='Give a column or several, as in per="sensor".')
+    return (keys,) if isinstance(keys, str) else tuple(dict.fromkeys(keys))
 
 
 def per_group(keys: str | list[str] | tuple[str, ...], inner: Generator) -> PerGroup:

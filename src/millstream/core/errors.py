@@ -10,6 +10,7 @@
     ├── SqlError           a statement with problems, each with its place in the text
     │   └── NotYetError    a right statement that needs an operator which is not there yet; a PlanError too
     ├── PlanError          a query that does not hold together (no such strategy, duplicate name)
+    │   └── ContractError  a query that would keep rows for ever, or never answer
     ├── SourceError        input that cannot be read
     ├── SinkError          output that cannot be written
     ├── StateError         a checkpoint or segment that cannot be trusted
@@ -72,6 +73,18 @@ class ExpressionError(MillstreamError):
 
 class PlanError(MillstreamError):
     """A query that does not hold together."""
+
+
+class ContractError(PlanError):
+    """A query that would keep rows for ever, or never answer: refused before anything starts.
+
+    `report` is what `engine.check()` says, with every operator.
+    """
+
+    def __init__(self, fact: str, *, hint: str | None = None, report: object = None) -> None:
+        """Keep the whole `report` beside the `fact`."""
+        super().__init__(fact, hint=hint)
+        self.report = report
 
 
 class SqlError(MillstreamError):

@@ -248,10 +248,12 @@ class Supplied:
 
     With `mark`, a column of that name marks the rows that are punctuation. A boolean mark makes the row
     itself the pattern (null is any, `attribute` is a bound, the rest must be equal); a text mark is the pattern.
+    With `per`, what will be supplied speaks of one group each: a bound on `attribute` for it, or its end.
     """
 
     attribute: str | None = None
     mark: str | None = None
+    per: tuple[str, ...] = ()
 
     @property
     def tail(self) -> int:

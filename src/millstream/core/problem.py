@@ -48,13 +48,14 @@ class Problem:
         """The fact, the line with the culprit underlined, the hint."""
         return self.shown()
 
-    def shown(self, times: int = 1) -> str:
-        """The same, for a problem that is there so many times."""
+    def shown(self, times: int = 1, *, longest: int | None = _LONGEST) -> str:
+        """The same, for a problem that is there so many times; a fact is cut where it is too long."""
         shown, at = self._shown()
         width = max(1, min(self.end, len(self.text)) - self._place)
         width = min(width, max(1, len(shown) - at))
         number = str(self.line)
-        fact = _clean(self.fact) if len(self.fact) <= _LONGEST else _clean(self.fact)[:_LONGEST] + "…"
+        fact = _clean(self.fact)
+        fact = fact if longest is None or len(fact) <= longest else fact[:longest] + "…"
         more = f" (and {times - 1:,} more times)" if times > 1 else ""
         lines = [
             f"line {number}, column {self.column}: {fact}{more}",

@@ -254,6 +254,18 @@ class UserDefined:
             raise _failed("extent", wid, error) from error
 
 
+def _all_time(_wid: int) -> tuple[int, int]:
+    return 0, LONGEST
+
+
+def _only_one(_value: int) -> tuple[int, ...]:
+    return (0,)
+
+
+WHOLE = UserDefined(extent_of=_all_time, wids_of=_only_one)
+"""One window that nothing but the end of its group closes: grouping without a window, over the constant 0."""
+
+
 Window: TypeAlias = Sliding | Rows | Landmark | SlideByTuple | Session | UserDefined
 
 
@@ -271,6 +283,15 @@ def context(window: Window) -> Context:
     if hasattr(window, "by_number"):
         return Context.BACKWARD if getattr(window, "partition_by", ()) else Context.FREE
     return Context.FORWARD
+
+
+def common_pane(windows: Iterable[Sliding]) -> int:
+    """The greatest length that all windows are whole runs of: the panes that they share.
+
+    >>> common_pane([Sliding(size=10, slide=4), Sliding(size=6, slide=3)])
+    1
+    """
+    return gcd(*(window.pane for window in windows))
 
 
 def reach(window: Window) -> int:

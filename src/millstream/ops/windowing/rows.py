@@ -6,6 +6,7 @@ numbered n, no later row of that partition has a smaller number. So windows clos
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -47,34 +48,44 @@ class RowWindows(Paned):
         # The numbers just given are progress: the windows they complete can leave at once.
         return self._close(self._next_number(before), self._next_number(after)) if self.store.segments else []
 
-    def _next_number(self, counts: Counts) -> GroupBounds:
-        """The least number that a later row of each group's partition can have."""
+    def _next_number(self, counts: Counts, over: Set[tuple[Any, ...]] = frozenset()) -> GroupBounds:
+        """The least number that a later row of each group's partition can have; none can come where it is over."""
 
         def bounds(groups: pa.Table) -> np.ndarray:
             everyone = np.arange(int(groups.num_rows))
             keys = _keys(groups, self.partition_by, everyone)
-            return np.array([counts.get(key, 0) + 1 for key in keys], dtype=np.int64)
+            return np.array([END if key in over else counts.get(key, 0) + 1 for key in keys], dtype=np.int64)
 
         return bounds
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
-        if not now.ended or before.ended or not self.store.segments:
+        if before.ended or not self.store.segments:
             return []
         counts: Counts = self.store.facts.get("counts", {})
-        return self._close(self._next_number(counts), _at_the_end)
+        over = set(counts) if now.ended else {key for key in counts if self._is_over(key, now)}
+        if not over:
+            return []
+        out = self._close(self._next_number(counts), self._next_number(counts, over))
+        # A partition that is over has no next row, so its number need not be known.
+        self.store.facts["counts"] = {key: count for key, count in counts.items() if key not in over}
+        return out
+
+    def _is_over(self, partition: tuple[Any, ...], now: Progress) -> bool:
+        values = dict(zip(self.partition_by, partition, strict=True))
+        return any(
+            set(names) <= values.keys() and tuple(values[name] for name in names) in over
+            for names, over in now.over.items()
+        )
 
     def promises(self) -> Progress:
-        """Windows of an unpartitioned stream close in order."""
-        if self.progress[0].ended:
+        """Windows of an unpartitioned stream close in order; those of partitions only when a partition is over."""
+        now = self.progress[0]
+        if now.ended:
             return Progress(ended=True)
         if self.partition_by:
-            return Progress()
+            return Progress(over={k: set(v) for k, v in now.over.items() if set(k) <= set(self.partition_by)})
         count = self.store.facts.get("counts", {}).get((), 0)
         return Progress(self._window_bounds(count + 1))
-
-
-def _at_the_end(groups: pa.Table) -> np.ndarray:
-    return np.full(int(groups.num_rows), END)
 
 
 def _rank(codes: np.ndarray, n: int) -> np.ndarray:

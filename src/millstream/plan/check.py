@@ -1,0 +1,194 @@
+"""Check: will a plan forget? For each operator what it keeps, what lets it forget and how long that takes; or why not.
+
+The verdict is the reducer's: every operator offers contracts for what its inputs may promise, and the plan is safe if
+one contract an operator can be chosen so that all edges agree. The words come from the operators, inputs first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from millstream.core.contract.contract import Contract, Offering
+from millstream.core.contract.reduce import Plan, reduce
+from millstream.core.contract.scheme import Scheme
+from millstream.core.contract.template import Template
+from millstream.core.window import WHOLE, Landmark, Rows, Session
+from millstream.plan import nodes
+from millstream.plan.forms import form_of
+from millstream.plan.horizon import Horizon
+from millstream.plan.promise import Promises
+from millstream.plan.purge import horizon, outgoing
+from millstream.plan.refusal import Refusal, refuse
+from millstream.plan.words import listed, name_of
+
+Open = Mapping[int, tuple[Scheme, ...]]
+"""By identity of a source: the schemes it may have, in place of the one it declares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One operator that keeps rows: what, what lets it forget, how long that takes; or why it never would."""
+
+    node: nodes.Node
+    operator: str
+    keeps: str
+    forgets: tuple[Template, ...] = ()
+    horizon: Horizon | None = None
+    refusal: Refusal | None = None
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """For people."""
+        out = [self.operator, f"  keeps    {self.keeps}"]
+        if self.refusal is not None:
+            return [*out, f"  refused  {self.refusal.fact}", f"  hint     {self.refusal.hint}"]
+        if self.horizon is None:
+            return [*out, "  waits    for what it reads"]
+        if self.forgets:
+            out.append(f"  forgets  on punctuation {listed(map(str, self.forgets))}")
+        out.append(f"  horizon  {self.horizon}")
+        return [*out, *(f"  assumes  {note}" for note in self.notes)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "operator": self.operator,
+            "keeps": self.keeps,
+            "forgets": [str(one) for one in self.forgets],
+            "horizon": None if self.horizon is None else self.horizon.to_dict(),
+            "refusal": None if self.refusal is None else self.refusal.to_dict(),
+            "assumes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The verdict on one query."""
+
+    name: str
+    root: nodes.Node
+    safe: bool
+    verdicts: tuple[Verdict, ...]
+    """Of the operators that keep rows, inputs first."""
+    sources: tuple[nodes.Source, ...]
+
+    @property
+    def refusals(self) -> tuple[tuple[nodes.Node, Refusal], ...]:
+        """The operators that are refused, and why."""
+        return tuple((one.node, one.refusal) for one in self.verdicts if one.refusal is not None)
+
+
+def check(name: str, root: nodes.Node, *, ends: bool = False) -> Checked:
+    """Check one query; with `ends` its streams are promised to end."""
+    plan = offered(root, {}, ends=ends)
+    told = _told(root, plan.offerings, ends=ends)
+    return Checked(
+        name=name,
+        root=root,
+        safe=reduce(plan).consistent,
+        verdicts=tuple(told),
+        sources=tuple(nodes.sources(root)),
+    )
+
+
+def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> Plan:
+    """The plan as offerings: each operator's contracts for all that its inputs may promise."""
+    reads: dict[Any, tuple[Any, ...]] = {}
+    offerings: dict[Any, Offering] = {}
+    for node in nodes.walk(root):
+        key, below = id(node), tuple(id(one) for one in nodes.inputs(node))
+        reads[key] = below
+        if key in openly:
+            offerings[key] = tuple(Contract((), scheme) for scheme in openly[key])
+            continue
+        form = form_of(node, ends=ends)
+        choices = product(*(dict.fromkeys(row.out for row in offerings[one]) for one in below))
+        rows = (row for inputs in choices for row in form.offers(inputs))
+        offerings[key] = tuple(dict.fromkeys(rows))
+    return Plan(id(root), reads, offerings)
+
+
+def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool) -> list[Verdict]:
+    """The verdict on each operator that keeps rows; as the streams are bound, it has one contract or none."""
+    out: list[Verdict] = []
+    promises: dict[int, Promises] = {}
+    for node in nodes.walk(root):
+        below = [promises.get(id(one)) for one in nodes.inputs(node)]
+        incoming = [one for one in below if one is not None]
+        rows = offerings[id(node)]
+        if len(incoming) == len(below) and rows:
+            promises[id(node)] = outgoing(node, incoming, rows[0].out, ends=ends)
+        if not nodes.keeps_state(node):
+            continue
+        one = Verdict(node=node, operator=name_of(node), keeps=_keeps(node))
+        if len(incoming) == len(below):
+            schemes = [Scheme(frozenset(some)) for some in incoming]
+            one = _accepted(one, node, incoming, schemes) if rows else _refused(one, node, schemes)
+        out.append(one)
+    return out
+
+
+def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme]) -> Verdict:
+    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=refuse(node, schemes))
+
+
+def _accepted(one: Verdict, node: nodes.Node, incoming: list[Promises], schemes: list[Scheme]) -> Verdict:
+    form = form_of(node, ends=False)
+    used = [template for port, scheme in enumerate(schemes) for template in form.uses(scheme, port)]
+    return Verdict(
+        node=node,
+        operator=one.operator,
+        keeps=one.keeps,
+        forgets=tuple(dict.fromkeys(used)),
+        horizon=horizon(node, incoming),
+        notes=_notes(node, used),
+    )
+
+
+def _keeps(node: nodes.Node) -> str:
+    match node:
+        case nodes.Distinct():
+            return f"each {listed(node.columns)} it has seen"
+        case nodes.Sort():
+            return "rows that the bound has not passed"
+        case nodes.Top():
+            return f"at most {node.limit} rows of each open window"
+        case nodes.Join():
+            return "rows of both sides that may still find a partner"
+        case nodes.Aggregate():
+            return _keeps_of(node)
+        case _:
+            raise AssertionError(node)
+
+
+def _keeps_of(node: nodes.Aggregate) -> str:
+    groups = f" for each {listed(node.groups)}" if node.groups else ""
+    match node.windows[0]:
+        case Rows() as rows:
+            return f"partials of the last {rows.size} rows{groups}"
+        case Landmark():
+            return f"one total{groups}"
+        case Session():
+            return f"one partial an open session{groups}"
+        case window if window == WHOLE:
+            return f"one partial{groups}"
+        case _:
+            kept = "the rows" if node.strategy == "buffered" else "partials"
+            return f"{kept} of open windows{groups}"
+
+
+def _notes(node: nodes.Node, used: list[Template]) -> tuple[str, ...]:
+    """What is taken for granted: values that one side never has must be punctuated there too, and groups go on."""
+    timed = any(one.up_to and not one.literals for one in used)
+    keys = dict.fromkeys(name for one in used for name in one.literals)
+    if not keys or timed or any(one.ends for one in used):
+        return ()
+    names = listed(keys)
+    crossing = isinstance(node, nodes.Join) or any(isinstance(one, nodes.Union) for one in nodes.walk(node))
+    out = [f"every {names} is punctuated on every input, also where it has no row"] if crossing else []
+    if any(one.up_to for one in used):
+        out.append(f"every {names} goes on, or is said to be over: one that falls silent keeps its last rows")
+    return tuple(out)

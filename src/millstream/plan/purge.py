@@ -1,0 +1,113 @@
+"""How long each operator remembers: lags flow with the promises, and an operator adds its own range to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from millstream.core.contract.scheme import Scheme
+from millstream.core.contract.template import Template
+from millstream.core.window import WHOLE, Landmark, Rows, Session, SlideByTuple, Sliding
+from millstream.plan import nodes
+from millstream.plan.forms import form_of
+from millstream.plan.horizon import Horizon, Lag, Part
+from millstream.plan.promise import Promises, promises_of, until_over
+from millstream.plan.trace import domain_at
+
+_SKEW = Part("skew of the inputs")
+# A row of a slide-by-tuple window makes two bins and one end, and a group has an anchor.
+_BINS = 4
+
+
+def outgoing(node: nodes.Node, incoming: Sequence[Promises], out: Scheme, *, ends: bool) -> Promises:
+    """The lag of each template that leaves a node."""
+    match node:
+        case nodes.Source():
+            return promises_of(node, ends=ends)
+        case nodes.Select() | nodes.Distinct():
+            return incoming[0]
+        case nodes.Project():
+            form = form_of(node, ends=ends)
+            pairs = ((form.offers([Scheme.of(one)])[0].out, lag) for one, lag in incoming[0].items())
+            return {template: lag for scheme, lag in pairs for template in scheme}
+        case nodes.Union():
+            return {one: (*_longest([_implied(one, promises) for promises in incoming]), _SKEW) for one in out}
+        case nodes.Join():
+            every = [lag for promises in incoming for lag in promises.values()]
+            return {one: (*_near(node), *_longest(every), _SKEW) for one in out}
+        case _:  # answers leave when the bound passes them, so that the bound is ahead of what has left
+            return {one: () if one.up_to else (until_over(one),) for one in out}
+
+
+def horizon(node: nodes.Node, incoming: Sequence[Promises]) -> Horizon:
+    """How far back the operator of a node remembers, by the simplest promise that it can use."""
+    form = form_of(node, ends=False)
+    if isinstance(node, nodes.Aggregate) and isinstance(first := node.windows[0], Rows):
+        return Horizon(parts=(Part("range", rows=first.size),), entries=1)
+    used = [one for port, some in enumerate(incoming) for one in form.uses(Scheme(frozenset(some)), port)]
+    timed = [one for one in used if one.up_to] or [one for one in used if not one.ends]
+    if not timed:
+        return Horizon(parts=(Part("the end of the stream"),))
+    best = timed[0]
+    if not best.up_to:
+        return Horizon(parts=(until_over(best),))
+    if isinstance(node, nodes.Join):
+        lags = [some[one] for port, some in enumerate(incoming) for one in form.uses(Scheme(frozenset(some)), port)]
+        domain = node.domain or domain_at(node.inputs[0], best.up_to[0])
+        return Horizon.over(best.up_to[0], (*_near(node), *_longest(lags), _SKEW), domain)
+    attribute, (below, *_) = best.up_to[0], nodes.inputs(node)
+    own, entries = _own(node)
+    return Horizon.over(attribute, (*own, *incoming[0][best]), domain_at(below, attribute), entries=entries)
+
+
+def _own(node: nodes.Node) -> tuple[Lag, int]:
+    """What an operator adds to the lag of its input, and how many entries a row makes."""
+    if not isinstance(node, nodes.Aggregate):
+        return (), 1
+    first, domain = node.windows[0], node.domain
+    match first:
+        case Sliding():
+            windows = [one for one in node.windows if isinstance(one, Sliding)]
+            return (Part.of("range", max(one.size for one in windows), domain),), _entries(node, windows)
+        case SlideByTuple():
+            return (Part.of("range", first.size, domain),), _BINS
+        case Session():
+            return (Part.of("gap", first.gap, domain),), 1
+        case Landmark():
+            return (Part.of("slide", first.slide, domain),), 1
+        case _:
+            return (Part("the extent of a window"),) if first != WHOLE else (), 1
+
+
+def _entries(node: nodes.Aggregate, windows: Sequence[Sliding]) -> int:
+    """By pane a row is in one partial, whatever its windows; by window it is in one for each of them."""
+    match node.strategy:
+        case "paned" | "buffered":
+            return 1
+        case "differential":  # and what is carried from window to window, one a group
+            return 2 * len(windows)
+        case _:
+            return sum(ceil(one.size / one.slide) for one in windows)
+
+
+def _near(node: nodes.Join) -> Lag:
+    match node.time:
+        case nodes.Band() as band:
+            return (Part.of("band", max(band.high or 0, -(band.low or 0), 0), node.domain),)
+        case nodes.SameWindow() as same:
+            return (Part.of("window", same.size, node.domain),)
+        case None:
+            return ()
+
+
+def _implied(template: Template, promises: Promises) -> Lag:
+    return next((lag for one, lag in promises.items() if one.implies(template)), ())
+
+
+def _longest(lags: Sequence[Lag]) -> Lag:
+    """The lag that is known to be the longest, and of the others what is not known."""
+    if not lags:
+        return ()
+    longest = max(lags, key=lambda lag: sum(part.ticks or 0 for part in lag))
+    unknown = [part for lag in lags for part in lag if part.ticks is None and part not in longest]
+    return (*longest, *dict.fromkeys(unknown))

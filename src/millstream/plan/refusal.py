@@ -1,0 +1,208 @@
+"""Refusals: why an operator would keep rows for ever, and the clause or declaration that would make it safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.core.contract.scheme import Scheme
+from millstream.core.contract.template import Sign, Template
+from millstream.core.window import WHOLE, Rows
+from millstream.plan import nodes
+from millstream.plan.forms import form_of, grows
+from millstream.plan.trace import origins
+from millstream.plan.words import listed, name_of, promise_text
+
+_END = "or run it with end_of_stream=True"
+_FEW = "or say allow_unbounded=True if there are few of them"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One operator, the attribute that nothing is promised of, the fact, and what would make it safe."""
+
+    operator: str
+    attribute: str
+    fact: str
+    hint: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {"operator": self.operator, "attribute": self.attribute, "fact": self.fact, "hint": self.hint}
+
+
+def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
+    """Why the operator of a node cannot keep any contract with inputs that promise no more than this."""
+    match node:
+        case nodes.Aggregate() if node.windows[0] == WHOLE:
+            return _whole(node)
+        case nodes.Aggregate() if isinstance(first := node.windows[0], Rows):
+            keys = listed(first.partition_by)
+            return Refusal(
+                name_of(node),
+                keys,
+                f"{name_of(node)} keeps the last {first.size} rows of every {keys} for ever",
+                f"Have each {keys} end: {_supplied(node, first.partition_by)}; {_FEW}.",
+            )
+        case nodes.Aggregate() if grows(node):
+            what = f"a total of every {listed(node.groups)}" if node.groups else "every value"
+            return Refusal(
+                name_of(node),
+                listed(node.groups) or node.attribute,
+                f"{name_of(node)} keeps {what} for ever, because its windows never let go",
+                f"Give the window a range in place of all; {_FEW}.",
+            )
+        case nodes.Aggregate():
+            return _unpunctuated(node, node.input, node.attribute, inputs[0], node.groups, "never closes a window")
+        case nodes.Sort():
+            return _unpunctuated(node, node.input, node.attribute, inputs[0], (), "never lets a row go")
+        case nodes.Top():
+            return _unpunctuated(node, node.input, node.window[-1], inputs[0], (), "never knows a window complete")
+        case nodes.Distinct():
+            return _distinct(node, inputs[0])
+        case nodes.Join():
+            return _join(node, inputs)
+        case _:
+            raise AssertionError(node)  # an operator without memory keeps every contract
+
+
+def _whole(node: nodes.Aggregate) -> Refusal:
+    ordered = _progressing(node.input)
+    window = f'Give it a window: .window("{ordered}", range=…), in SQL [RANGE 1 minute, WATTR {ordered}]'
+    if not node.groups:
+        fact = f"{name_of(node)} is complete only at the end of the stream"
+        return Refusal(name_of(node), ordered, fact, f"{window}; {_END}.")
+    keys = listed(node.groups)
+    return Refusal(
+        name_of(node),
+        keys,
+        f"{name_of(node)} keeps every {keys} for ever: {_promised(node.input)}, and nothing says that a group is over",
+        f"{window}; or have each {keys} end: {_supplied(node, node.groups)}; {_END}.",
+    )
+
+
+def _unpunctuated(
+    node: nodes.Node, source: nodes.Node, attribute: str, scheme: Scheme, groups: tuple[str, ...], what: str
+) -> Refusal:
+    fact = f"{name_of(node)} {what}: no punctuation on {attribute} reaches it; {_promised(source)}"
+    for template in scheme:
+        if attribute in template.up_to and template.literals:
+            apart = [name for name in template.literals if name not in groups]
+            hint = (
+                f"It comes for each {listed(template.literals)} apart: group by {listed(apart)} too, or declare "
+                f"{_declared(source, attribute)}."
+            )
+            return Refusal(name_of(node), attribute, fact, hint)
+    if not origins(source, attribute):
+        hint = f"{attribute} is computed, and punctuation does not pass a computation: use the stream's own column."
+        return Refusal(name_of(node), attribute, fact, hint)
+    return Refusal(name_of(node), attribute, fact, f"Declare {_declared(source, attribute)}; {_END}.")
+
+
+def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:
+    columns = listed(node.columns)
+    fact = f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}, which does not speak of it"
+    if not scheme.templates:
+        fact = f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}"
+    linear = next((one.up_to[0] for one in scheme if len(one.up_to) == 1 and not one.literals), None)
+    if linear is not None:
+        more = ", ".join(f'"{name}"' for name in (*node.columns, linear))
+        hint = f"Tell rows apart by {linear} too: .distinct({more}), in SQL SELECT DISTINCT {columns}, {linear}"
+    else:
+        ordered = next((one for one in node.columns if _is_ordered(node.input, one)), None)
+        wanted = ordered or _progressing(node.input)
+        hint = f"Declare {_declared(node.input, wanted)}" + ("" if ordered else f", and add {wanted} to the columns")
+    keys = tuple(node.columns[:1])
+    return Refusal(
+        name_of(node), columns, fact, f"{hint}; or have each {keys[0]} end: {_supplied(node, keys)}; {_END}."
+    )
+
+
+def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
+    form = form_of(node, ends=False)
+    sides = ("left", "right")
+    lacking = [side for side in (0, 1) if not form.uses(inputs[side], side)]
+    kept = " and ".join(f"its {sides[1 - side]} side" for side in reversed(lacking))
+    time = node.time
+    if time is None:
+        left, right = (_progressing(one) for one in node.inputs)
+        keys = listed(dict.fromkeys(name for pair in node.keys for name in pair)) or "anything"
+        bound = f"b.{right} BETWEEN a.{left} - INTERVAL 5 minutes AND a.{left} + INTERVAL 5 minutes"
+        return Refusal(
+            name_of(node),
+            f"{left}, {right}" if left != right else left,
+            f"{name_of(node)} keeps the rows of {kept} for ever: nothing bounds the time between the rows of a pair, "
+            f"and no punctuation speaks of {keys}",
+            f'Bound the time: .join(…, within="5 minutes"), in SQL AND {bound}, or RANGE on both streams; {_END}.',
+        )
+    side = lacking[0]
+    attribute = (time.left, time.right)[side]
+    if isinstance(time, nodes.Band) and (time.low if side == 0 else time.high) is None:
+        return Refusal(
+            name_of(node),
+            attribute,
+            f"{name_of(node)} keeps the rows of {kept} for ever: the time between the rows of a pair is bounded at one "
+            "end only",
+            f"Bound it at the other end too, or give one length for both: within=…; {_END}.",
+        )
+    return Refusal(
+        name_of(node),
+        attribute,
+        f"{name_of(node)} keeps the rows of {kept} for ever: no punctuation on {attribute} comes from its "
+        f"{sides[side]} side; {_promised(node.inputs[side])}",
+        f"Declare {_declared(node.inputs[side], attribute)}; {_END}.",
+    )
+
+
+# --- the words of hints -----------------------------------------------------------------------------
+
+
+def declaration(template: Template) -> str:
+    """How the promise of a template is declared, in Python."""
+    keys = listed(f'"{name}"' for name in template.literals)
+    keys = f"[{keys}]" if len(template.literals) > 1 else keys
+    if not template.up_to:
+        return f"ms.supplied(per={keys})"
+    inner = f'ms.bounded_disorder("{template.up_to[0]}", …)'
+    return f"ms.per_group({keys}, {inner})" if keys else inner
+
+
+def _declared(node: nodes.Node, attribute: str) -> str:
+    found = origins(node, attribute)
+    silent = [(one, name) for one, name in found if Template({name: Sign.UP_TO}) not in _templates(one)]
+    source, name = (silent or found)[0] if found else (next(iter(nodes.sources(node))), attribute)
+    return (
+        f'progress on {name} of {source.name}: progress=ms.bounded_disorder("{name}", …), '
+        f"in SQL PROGRESS ON {name} WITHIN …"
+    )
+
+
+def _supplied(node: nodes.Node, keys: Sequence[str]) -> str:
+    names = [name for key in keys for _, name in origins(node, key)[:1]] or list(keys)
+    shown = listed(f'"{name}"' for name in names)
+    per = f"[{shown}]" if len(names) > 1 else shown
+    return f"progress=ms.supplied(per={per}), in SQL PROGRESS SUPPLIED PER {listed(names)}"
+
+
+def _promised(node: nodes.Node) -> str:
+    return ", ".join(f"{source.name} {promise_text(source)}" for source in nodes.sources(node))
+
+
+def _progressing(node: nodes.Node) -> str:
+    """An attribute that progresses, or could: for examples in hints."""
+    for source in nodes.sources(node):
+        if source.progress is not None and source.progress.attribute is not None:
+            return str(source.progress.attribute)
+    ordered = [(source, name) for source in nodes.sources(node) for name in source.domains]
+    timed = [name for source, name in ordered if source.domains[name].kind.value in ("timestamp", "date")]
+    return next(iter([*timed, *(name for _, name in ordered)]), "ts")
+
+
+def _is_ordered(node: nodes.Node, column: str) -> bool:
+    return any(source.domains.get(name) is not None for source, name in origins(node, column))
+
+
+def _templates(source: nodes.Source) -> frozenset[Template]:
+    leaf = form_of(source, ends=False).offers(())
+    return leaf[0].out.templates

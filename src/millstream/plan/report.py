@@ -1,0 +1,78 @@
+"""What `check` says of all queries: as text for people, as a dict for machines, as an error where one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.plan import nodes
+from millstream.plan.check import Checked, check
+from millstream.plan.remedy import Remedy, remedies
+from millstream.plan.words import promise_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The verdict on one query, and what its streams could promise to make it safe."""
+
+    checked: Checked
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """The least that the streams would have to promise, the nearest to what they do first."""
+        return remedies(self.checked.root)
+
+    def __str__(self) -> str:
+        """Operators from the streams up, then the streams."""
+        checked = self.checked
+        out = [f"query {checked.name}: {'safe' if checked.safe else 'refused'}"]
+        for verdict in checked.verdicts:
+            out += [f"  {line}" for line in verdict.lines()]
+        if not checked.verdicts:
+            out.append("  keeps nothing")
+        out += [f"  stream {one.name} {promise_text(one)}" for one in checked.sources]
+        if not checked.safe:
+            would_do = self.remedies
+            out.append("  one of these would do:" if would_do else "  no punctuation of its streams would do")
+            out += [f"    {one}" for one in would_do]
+        return "\n".join(out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "query": self.checked.name,
+            "safe": self.checked.safe,
+            "operators": [one.to_dict() for one in self.checked.verdicts],
+            "streams": {one.name: promise_text(one) for one in self.checked.sources},
+            "would_do": [one.to_dict() for one in self.remedies],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The verdicts on all queries of an engine."""
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Is every query safe?"""
+        return all(one.checked.safe for one in self.answers)
+
+    def __getitem__(self, name: str) -> Answer:
+        """The verdict on one query."""
+        return next(one for one in self.answers if one.checked.name == name)
+
+    def __str__(self) -> str:
+        """Query by query."""
+        return "\n\n".join(map(str, self.answers))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {"safe": self.safe, "queries": [one.to_dict() for one in self.answers]}
+
+
+def report(queries: Mapping[str, nodes.Node], *, ends: bool = False) -> Report:
+    """Check every query; with `ends` the streams are promised to end."""
+    return Report(answers=tuple(Answer(checked=check(name, root, ends=ends)) for name, root in queries.items()))

@@ -1,0 +1,49 @@
+"""Where a column comes from: the streams and columns it is a plain copy of, and its domain."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from millstream.core.domain import Domain, Kind
+from millstream.plan import nodes
+
+Origin: TypeAlias = tuple[nodes.Source, str]
+_ENDS = ("window_start", "window_end")
+
+
+def below(node: nodes.Node, column: str) -> list[tuple[nodes.Node, str]]:
+    """The columns of the inputs that a column copies, or whose bound it takes over; none for a computed one."""
+    match node:
+        case nodes.Source():
+            return []
+        case nodes.Project():
+            plain = dict(node.columns).get(column)
+            return [] if plain is None or plain.plain is None else [(node.input, plain.plain)]
+        case nodes.Union():
+            return [(one, column) for one in node.inputs]
+        case nodes.Aggregate():
+            return [(node.input, column if column in node.groups else node.attribute)]
+        case nodes.Join():
+            return [(node.inputs[one.side], one.column) for one in node.columns if one.name == column]
+        case _:
+            return [(node.input, column)]
+
+
+def origins(node: nodes.Node, column: str) -> list[Origin]:
+    """The columns of streams that a column of a node goes back to, each once."""
+    if isinstance(node, nodes.Source):
+        return [(node, column)] if column in node.schema.names else []
+    return list(dict.fromkeys(one for at, name in below(node, column) for one in origins(at, name)))
+
+
+def domain_at(node: nodes.Node, column: str) -> Domain | None:
+    """How a column of a node becomes ticks; None if it is not ordered."""
+    match node:
+        case nodes.Source():
+            return node.domains.get(column)
+        case nodes.Aggregate() if column in _ENDS:
+            return node.domain
+        case nodes.Aggregate() if column == "window_id":
+            return Domain(kind=Kind.INTEGER)
+        case _:
+            return next((domain_at(at, name) for at, name in below(node, column)), None)
