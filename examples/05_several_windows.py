@@ -23,12 +23,13 @@ for row in sorted(at_noon, key=lambda one: one["window_start"]):
 
 # expected:
 # query sums
-# └─ aggregate: cars = sum(cars)
+# └─ aggregate: cars = sum(cars) [kernel]
 #       window range 3600 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
 #       window range 43200 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
 #       window range 86400 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
+#       panes of 3600 s, 1 and 12 and 24 a window
 #       strategy paned (auto: 3 windows share one set of panes)
-#    └─ stream traffic: ordered on ts
+#    └─ stream traffic: ordered on ts [kernel]
 # 01 12:00 – 02 12:00: 213 cars
 # 02 00:00 – 02 12:00: 107 cars
 # 02 11:00 – 02 12:00: 3 cars

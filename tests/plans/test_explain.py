@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql.types import LongType, StructType, TimestampType
 
 import millstream as ms
+from support import in_process
 
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
@@ -29,11 +33,13 @@ def text(block: str) -> str:
 def test_a_query_is_a_tree_from_its_result_down_to_its_stream() -> None:
     expected = """
         query q
-        └─ aggregate by auction: top = max(price), n = count(*)
+        └─ aggregate by auction: top = max(price), n = count(*) [kernel]
               window range 60 s slide 1 s on ts [CF]
+              panes of 1 s, 60 a window
               strategy auto: chosen by the cost model when the first rows show what they are like
-           └─ select where price > 0
-              └─ stream bids: ts within 5 s
+           └─ select where price > 0 [kernel]
+              └─ project ts, auction, price [kernel]
+                 └─ stream bids: ts within 5 s [kernel]
     """
 
     assert text(expected) == explained(
@@ -50,10 +56,10 @@ def test_a_query_is_a_tree_from_its_result_down_to_its_stream() -> None:
 def test_a_strategy_that_was_asked_for_is_shown_as_such() -> None:
     expected = """
         query q
-        └─ aggregate: n = count(*) FILTER (WHERE price > 10)
+        └─ aggregate: n = count(*) FILTER (WHERE price > 10) [kernel]
               window range 10 slide 4 on seq from 3 [CF]
               strategy adaptive (asked for)
-           └─ stream bids: ordered on seq, for each auction
+           └─ stream bids: ordered on seq, for each auction [kernel]
     """
 
     assert text(expected) == explained(
@@ -69,13 +75,13 @@ def test_a_union_shows_its_inputs_side_by_side() -> None:
     both.distinct("ts").sort("ts").named("q")
     expected = """
         query q
-        └─ sort by ts, as far as punctuation reaches
-           └─ distinct on ts
-              └─ union of 2 inputs: progress is their minimum
-                 ├─ project ts, price * 2 as double
-                 │  └─ stream quiet: punctuation supplied
-                 └─ project ts, price as double
-                    └─ stream busy: punctuation supplied
+        └─ sort by ts, as far as punctuation reaches [kernel]
+           └─ distinct on ts [kernel]
+              └─ union of 2 inputs: progress is their minimum [kernel]
+                 ├─ project ts, price * 2 as double [kernel]
+                 │  └─ stream quiet: punctuation supplied [kernel]
+                 └─ project ts, price as double [kernel]
+                    └─ stream busy: punctuation supplied [kernel]
     """
 
     assert text(expected) == engine.explain()
@@ -132,7 +138,9 @@ GENERATORS: dict[str, tuple[Any, str]] = {
 def test_a_stream_is_shown_with_what_it_promises(kind: str) -> None:
     progress, expected = GENERATORS[kind]
 
-    assert f"└─ stream bids: {expected}" == explained(lambda s: s.where("seq > 0"), progress).splitlines()[-1].strip()
+    lines = explained(lambda s: s.where("seq > 0"), progress).splitlines()
+
+    assert f"└─ stream bids: {expected} [kernel]" == lines[-1].strip()
 
 
 # --- why auto chose what it chose -------------------------------------------------------------------
@@ -195,3 +203,84 @@ def test_auto_keeps_rows_where_values_cannot_be_folded_and_panes_save_nothing() 
     assert chosen(dense(1), range=5, slide=1, x=call).startswith(
         "strategy buffered (auto: values cannot be folded and panes save nothing: "
     )
+
+
+def test_panes_are_shown_once_they_are_what_was_chosen() -> None:
+    engine = ms.Engine(host="local")
+    source = engine.stream("s", dense(20), progress=ms.ordered("ts"))
+    source.window("ts", range=[4, 6], slide=2).agg(n=ms.count()).named("several")
+    source.window("ts", range=4).agg(n=ms.max("v")).named("whole")
+    engine.start(ms.available_now()).await_termination()
+    panes = [line.strip() for line in engine.explain().splitlines() if line.strip().startswith("panes")]
+
+    assert ["panes of 2, 2 and 3 a window"] == panes
+
+
+# --- on Spark ---------------------------------------------------------------------------------------
+
+
+class Frame(DataFrame):
+    """As much of a streaming data frame as a plan asks for, without a session."""
+
+    @property
+    def isStreaming(self) -> bool:  # noqa: N802 - Spark's name
+        return True
+
+    def __new__(cls, *_: object) -> Frame:
+        return object.__new__(cls)
+
+    def __init__(self, schema: StructType) -> None:
+        self._fields = schema
+
+    @property
+    def schema(self) -> StructType:
+        return self._fields
+
+
+def on_spark(tmp_path: Path, ask: Callable[[ms.Stream], ms.Query], *more: Callable[[ms.Stream], ms.Query]) -> str:
+    engine = in_process.engine(tmp_path, 2)
+    fields = StructType().add("ts", TimestampType()).add("auction", LongType()).add("price", LongType())
+    stream = engine.stream("bids", Frame(fields), progress=ms.bounded_disorder("ts", "5 seconds"))
+    for i, one in enumerate((ask, *more)):
+        one(stream).named(f"q{i}")
+    return engine.explain()
+
+
+def busy(s: ms.Stream) -> ms.Query:
+    return s.where("price > 0").window("ts", range="1 minute", slide="1 second").group_by("auction").agg(n=ms.count())
+
+
+def test_what_spark_reduces_by_its_own_functions_is_shown_as_such(tmp_path: Path) -> None:
+    expected = """
+        query q0
+        └─ aggregate by auction: n = count(*) [spark, then kernel]
+              window range 60 s slide 1 s on ts [CF]
+              panes of 1 s, 60 a window
+              strategy paned (auto: rows are reduced to panes where they are, and only panes move)
+           └─ select where price > 0 [spark]
+              └─ stream bids: ts within 5 s [spark]
+    """
+
+    assert text(expected) == on_spark(tmp_path, busy)
+
+
+def test_what_kernels_take_in_is_read_by_spark(tmp_path: Path) -> None:
+    expected = """
+        query q0
+        └─ aggregate by auction: middle = median(price) [kernel]
+              window range 60 s slide 60 s on ts [CF]
+              panes of 60 s, 1 a window
+              strategy paned (auto: rows are reduced to panes where they are, and only panes move)
+           └─ stream bids: ts within 5 s [spark, then kernel]
+    """
+
+    assert text(expected) == on_spark(
+        tmp_path, lambda s: s.window("ts", range="1 minute").group_by("auction").agg(middle=ms.median("price"))
+    )
+
+
+def test_two_queries_on_spark_share_what_is_equal(tmp_path: Path) -> None:
+    lines = on_spark(tmp_path, busy, busy).splitlines()
+
+    assert ["shared with q1", "shared with q0"] == [one.strip() for one in lines if "shared" in one]
+    assert ["[kernel]", "[kernel]"] == [one[-8:] for one in lines if "aggregate" in one]

@@ -83,7 +83,7 @@ class Ran:
     @property
     def operator(self) -> Operator:
         """The operator that computed the query."""
-        return self.engine.host.graph.at(self.query.node).operator
+        return self.engine.host.graph.at(self.engine.host.queries[self.query.name].node).operator
 
     @property
     def source(self) -> Any:
@@ -113,7 +113,7 @@ def run(
     engine = ms.Engine(host="local")
     stream = engine.stream("s", source, schema=schema, progress=progress, epoch_rows=epoch_rows)
     query = ask(stream).named("q")
-    running = engine.start(ms.available_now(), end_of_stream=end)
+    running = engine.start(ms.available_now(), end_of_stream=end, allow_unbounded=True)
     running.await_termination()
     return Ran(engine, query, running)
 

@@ -130,7 +130,8 @@ def test_a_union_has_the_answers_of_all_its_rows_together() -> None:
 
 def test_a_union_stores_no_row() -> None:
     engine, query, _ = both([ms.Epoch(ROWS)], [ms.Epoch(ROWS)], end=False)
-    unions = [node for node in nodes.walk(query.node) if isinstance(node, nodes.Union)]
+    planned = engine.host.queries[query.name].node
+    unions = [node for node in nodes.walk(planned) if isinstance(node, nodes.Union)]
 
     assert [0] == [engine.host.graph.at(union).operator.meter.peak_rows for union in unions]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from millstream.api.contract import check_runs, refuse
 from millstream.api.query import Query
 from millstream.api.sql import execute
 from millstream.api.stream import Stream
@@ -17,13 +18,14 @@ from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.plan.explain import explain
+from millstream.plan.report import Report, report
 from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger
+from millstream.sql.text import Piece
 
 
 class Engine:
@@ -47,11 +49,13 @@ class Engine:
         host: str | None = None,
         checkpoint: str | Path | None = None,
         partitions: int | None = None,
+        allow_unbounded: bool = False,
     ) -> None:
         """On Spark with the given session, or with a local one made for it; `host="local"` needs no Spark.
 
         `checkpoint` is the folder that a restart continues from; without one a temporary folder is used.
-        `partitions` is how many parts state is kept in; a restart may change it.
+        `partitions` is how many parts state is kept in; a restart may change it. With `allow_unbounded` queries
+        run that would keep rows for ever, and `explain` says which.
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
@@ -68,6 +72,8 @@ class Engine:
         self._streams: dict[str, nodes.Source] = {}
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
+        self._places: dict[int, tuple[nodes.Node, Piece]] = {}
+        self._allowed = allow_unbounded
         self._run: Run | None = None
 
     def stream(
@@ -149,14 +155,39 @@ class Engine:
         return getattr(self.host, "spark", None)
 
     def explain(self) -> str:
-        """Every query as a tree, with strategies and why they were chosen."""
-        return "\n\n".join(explain(name, query.node, self.host.choice_of) for name, query in self._queries.items())
+        """Every query as a tree: where each part runs, what is shared, which strategies were chosen and why."""
+        return self.host.explain({name: query.node for name, query in self._queries.items()}, self._sources)
 
-    def start(self, trigger: Trigger | None = None, *, end_of_stream: bool = False, name: str = "run") -> Run:
+    def check(self, *, end_of_stream: bool = False) -> Report:
+        """What each operator keeps, what lets it forget and how long that takes, or why it never would.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> bids = engine.stream("bids", [{"ts": 3, "item": "lamp"}], progress=ms.bounded_disorder("ts", 2))
+        >>> _ = bids.window("ts", range=10).agg(n=ms.count()).named("counts")
+        >>> print(engine.check())
+        query counts: safe
+          aggregate over range 10 slide 10 on ts
+            keeps    partials of open windows
+            forgets  on punctuation [[ts:+]]
+            horizon  12 of ts: range 10 + disorder 2
+          stream bids promises {[[ts:+]]} (ts within 2)
+        """
+        return report({name: query.node for name, query in self._queries.items()}, ends=end_of_stream)
+
+    def start(
+        self,
+        trigger: Trigger | None = None,
+        *,
+        end_of_stream: bool = False,
+        allow_unbounded: bool = False,
+        name: str = "run",
+    ) -> Run:
         """Run every registered query.
 
         With `end_of_stream` the end of the available input is the final punctuation, so that everything
-        closes; else what punctuation has not closed stays open, and the report says so.
+        closes; else what punctuation has not closed stays open, and the report says so. A query that would then
+        keep rows for ever is refused, unless `allow_unbounded` lets it run.
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")
@@ -166,26 +197,26 @@ class Engine:
             )
         if not self._queries:
             raise PlanError("there is no query to run", hint='Name one with .named("q"), or give it a sink.')
-        for key, query in self._queries.items():
-            if key not in self.host.queries:
-                if self.spark is None and any(one.needs_spark for one in (query, query.late, query.rejected)):
-                    raise PlanError(
-                        f"query {key!r} writes to a table of Spark, and this engine runs in this process",
-                        hint='Leave host="local" out, or choose a folder: .to_parquet("out").',
-                    )
-                below = {source.name: self._sources[source.name] for source in nodes.sources(query.node)}
-                self.host.add(
-                    HostQuery(
-                        key,
-                        query.node,
-                        query.resolved(),
-                        query.late.resolved(),
-                        query.rejected.resolved(),
-                    ),
-                    below,
-                )
+        self._allowed = self._allowed or allow_unbounded
+        if not self._allowed:
+            refuse(self.check(end_of_stream=end_of_stream), self._places)
+        for query in self._queries.values():
+            check_runs(query.node, self._places)
+        new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
+        names = [source.name for query in new for source in nodes.sources(query.node)]
+        self.host.add(new, {name: self._sources[name] for name in names})
         self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
         return self._run
+
+    def _host_query(self, name: str, query: Query) -> HostQuery:
+        outputs = (query, query.late, query.rejected)
+        if self.spark is None and any(one.needs_spark for one in outputs):
+            raise PlanError(
+                f"query {name!r} writes to a table of Spark, and this engine runs in this process",
+                hint='Leave host="local" out, or choose a folder: .to_parquet("out").',
+            )
+        results, late, rejected = (one.resolved() for one in outputs)
+        return HostQuery(name, query.node, results, late, rejected)
 
 
 def _spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:
@@ -215,7 +246,7 @@ def _bound(progress: Any, schema: pa.Schema) -> Any:
             f"{progress!r} is not a way to progress",
             hint='Use ms.ordered("ts"), ms.bounded_disorder("ts", "5 seconds"), ms.supplied() …',
         )
-    for key in progress.keys:
+    for key in (*progress.keys, *(progress.per if isinstance(progress, Supplied) else ())):
         _known(key, schema, "progress")
         check_groupable(schema.field(key).type, key)
     if progress.attribute is None and isinstance(progress, Supplied):

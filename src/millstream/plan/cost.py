@@ -83,5 +83,14 @@ def choose(statistics: Statistics, *, length: int, step: int, differential: bool
     return Choice(strategy=best, reason=f"updates a result {_shown(cost)}; {seen}")
 
 
+def several(windows: int) -> Choice:
+    """More than one window on the same rows: whatever the rows, panes are reduced once for all.
+
+    >>> several(2).strategy
+    'paned'
+    """
+    return Choice(strategy="paned", reason=f"{windows} windows share one set of panes")
+
+
 def _shown(cost: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in cost.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
 from millstream.core.window import Sliding, Window
+from millstream.plan.cost import Choice
 
 STRATEGIES = ("auto", "wid", "paned", "differential", "buffered", "adaptive", "bins")
 """How a window aggregate may be computed; the answers are the same."""
@@ -28,12 +29,22 @@ class Source:
     domains: Mapping[str, Domain] = field(default_factory=dict[str, Domain])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spare:
+    """Rows whose `attribute` is null, or so near to either end of time that `reach` more ticks do not fit."""
+
+    attribute: str
+    reach: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Select:
     """Rows that satisfy a condition."""
 
     input: Node
     condition: Expression
+    spare: Spare | None = None
+    """Rows that go on whatever the condition says, because an operator above rejects them, with its reason."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -50,6 +61,8 @@ class Project:
     schema: pa.Schema
     hidden: bool = False
     """Made for an aggregate's arguments: not worth showing."""
+    cut: bool = False
+    """Made to leave columns behind where a stream enters: it is the first to see the rows, and stays it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,9 +139,66 @@ class Aggregate:
     strategy: str
     schema: pa.Schema
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    choice: Choice | None = None
+    """The strategy, if it could be chosen before there are rows; `strategy` is what was asked for."""
+    pane: int | None = None
+    """The length in ticks of the panes that its sliding windows are made of."""
 
 
-Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Top | Aggregate
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """`left + low <= right <= left + high` on an attribute of each side, in ticks; None is no bound at that end."""
+
+    left: str
+    right: str
+    low: int | None
+    high: int | None
+    low_strict: bool = False
+    high_strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameWindow:
+    """Both attributes lie in the same tumbling window of `size` ticks."""
+
+    left: str
+    right: str
+    size: int
+
+
+JOINS = ("inner", "left", "right", "full", "semi", "anti")
+"""Which rows leave: pairs; pairs and the left, right or all rows without a partner; left rows with, or without, one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinColumn:
+    """A column of a pair of rows: its name there, the side it is from (0 is left) and its name on that side."""
+
+    name: str
+    side: int
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Join:
+    """Pairs of rows of two inputs that belong together."""
+
+    inputs: tuple[Node, Node]
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    """Columns that must be equal, left and right."""
+    time: Band | SameWindow | None
+    """How near the rows of a pair must be: what lets a row be forgotten."""
+    condition: Expression | None
+    """What else must hold, over the columns of a pair."""
+    columns: tuple[JoinColumn, ...]
+    """The columns of a pair. Those that leave are the ones that `schema` has."""
+    schema: pa.Schema
+    domain: Domain | None = None
+    """Of the attributes that `time` is on."""
+
+
+Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Top | Aggregate | Join
 
 
 def with_schema(node: Aggregate, schema: pa.Schema) -> Aggregate:
@@ -146,15 +216,43 @@ def is_sliding(node: Aggregate) -> bool:
     return isinstance(node.windows[0], Sliding)
 
 
+def keeps_state(node: Node) -> bool:
+    """Does the node remember rows from one epoch to the next?"""
+    return isinstance(node, Aggregate | Distinct | Sort | Top | Join)
+
+
 def inputs(node: Node) -> tuple[Node, ...]:
     """The nodes that a node reads."""
     match node:
         case Source():
             return ()
-        case Union():
+        case Union() | Join():
             return node.inputs
         case _:
             return (node.input,)
+
+
+def with_inputs(node: Node, below: tuple[Node, ...]) -> Node:
+    """The same node over other inputs; itself if they are the ones it has."""
+    if all(a is b for a, b in zip(inputs(node), below, strict=True)):
+        return node
+    match node:
+        case Source():
+            return node
+        case Union():
+            return replace(node, inputs=below)
+        case Join():
+            return replace(node, inputs=(below[0], below[1]))
+        case _:
+            return replace(node, input=below[0])
+
+
+def rebuilt(root: Node, change: Callable[[Node], Node]) -> Node:
+    """The plan with every node changed, inputs first; what is read twice is changed once and stays one node."""
+    made: dict[int, Node] = {}
+    for node in walk(root):
+        made[id(node)] = change(with_inputs(node, tuple(made[id(one)] for one in inputs(node))))
+    return made[id(root)]
 
 
 def walk(node: Node) -> Iterator[Node]:

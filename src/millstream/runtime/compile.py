@@ -37,7 +37,7 @@ from millstream.ops.windowing.slide_by_tuple import ListedWindows
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
-from millstream.plan.cost import Choice, Statistics, choose
+from millstream.plan.cost import Choice, Statistics, choose, several
 
 Note = Callable[[Choice], None]
 """Told which strategy was chosen, and why."""
@@ -49,7 +49,7 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Source():
             return Ingest(node.progress, dict(node.domains))
         case nodes.Select():
-            return Select(node.condition)
+            return Select(node.condition, node.spare and (node.spare.attribute, node.spare.reach))
         case nodes.Project():
             return Project(node.columns)
         case nodes.Union():
@@ -62,6 +62,8 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
             return Top(node.window, node.order, node.limit)
         case nodes.Aggregate():
             return _aggregate(node, note)
+        case nodes.Join():
+            raise PlanError("a join cannot run yet", hint="It can be checked and explained.")
         case _:
             assert_never(node)
 
@@ -125,6 +127,8 @@ def _aggregate(node: nodes.Aggregate, note: Note) -> Operator:
 
 def _sliding(node: nodes.Aggregate, spec: Spec, note: Note) -> Operator:
     windows = tuple(window for window in node.windows if isinstance(window, Sliding))
+    if node.choice is not None:
+        return _with_strategy(node.choice.strategy, node, spec, windows)
     if node.strategy == "auto":
         return Undecided(spec, windows, lambda *seen: _chosen(node, spec, windows, seen, note))
     return _with_strategy(node.strategy, node, spec, windows)
@@ -154,7 +158,7 @@ def _chosen(
     rows, panes, cells = seen
     shared = Paned(spec, windows)
     if len(windows) > 1:
-        choice = Choice(strategy="paned", reason=f"{len(windows)} windows share one set of panes")
+        choice = several(len(windows))
     else:
         shape = shared.shapes[0]
         kernels = [one.kernel for one in spec.aggregates]

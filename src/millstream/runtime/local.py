@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,9 @@ from millstream.core.errors import SourceError
 from millstream.core.progress import Progress
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
+from millstream.plan.explain import explain
+from millstream.plan.optimize import optimize
+from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
@@ -35,6 +38,7 @@ class LocalHost:
         self.ended = False
         self._readers: dict[str, Iterator[Batch]] = {}
         self._supplied: dict[str, list[UserPunctuation]] = {}
+        self._written: dict[str, nodes.Node] = {}
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
         """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
@@ -44,11 +48,25 @@ class LocalHost:
         bind_punctuations([*waiting, punctuation], node, seen)
         waiting.append(punctuation)
 
-    def add(self, query: HostQuery, sources: dict[str, Source]) -> None:
-        """Run this query too, from the next epoch on."""
-        self.queries[query.name] = query
+    def add(self, queries: Sequence[HostQuery], sources: Mapping[str, Source]) -> None:
+        """Run these queries too, from the next epoch on. Together they share what is equal in them."""
+        plan = self.plan({query.name: query.node for query in queries})
         self.sources.update(sources)
-        self.graph.add(query.node)
+        for query in queries:
+            self._written[query.name] = query.node
+            query.node = plan[query.name]
+            self.queries[query.name] = query
+            self.graph.add(query.node)
+
+    def plan(self, asked: Mapping[str, nodes.Node]) -> Plan:
+        """How queries would run beside those that do already."""
+        running = {name: query.node for name, query in self.queries.items()}
+        held = {name: [str(id(node)) for node in nodes.walk(root)] for name, root in running.items()}
+        return optimize(Plan.of({**asked, **self._written}, running=running, held=held))
+
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source]) -> str:
+        """How queries run, or would. Whatever the sources, kernels take the rows in."""
+        return explain(self.plan(asked), list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel")
 
     def run(
         self,

@@ -16,7 +16,8 @@ from millstream.core.window import Rows, SlideByTuple
 from millstream.ops.operator import Operator
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
-from millstream.plan.explain import explain
+from millstream.plan.describe import describe
+from millstream.plan.explain import drawn
 from millstream.runtime.batch import Sink
 from millstream.runtime.compile import compile_node
 
@@ -96,8 +97,8 @@ class Program:
 
 
 def is_stop(node: nodes.Node) -> bool:
-    """Does the node keep state?"""
-    return isinstance(node, nodes.Aggregate | nodes.Distinct | nodes.Sort | nodes.Top)
+    """Must rows be brought together to reach it?"""
+    return nodes.keeps_state(node)
 
 
 def partition_columns(node: nodes.Node) -> tuple[str, ...]:
@@ -123,7 +124,12 @@ def settled(node: nodes.Node) -> nodes.Node:
 
 def plan_text(node: nodes.Node) -> str:
     """A plan as text: equal for equal plans."""
-    return explain("", node, lambda _: None) + "\n" + "\n".join(_schemas(node))
+    return "\n".join((*drawn(node, lambda one, _: _lines(one)), *_schemas(node)))
+
+
+def _lines(node: nodes.Node) -> list[str]:
+    asked = [f"strategy {node.strategy}"] if isinstance(node, nodes.Aggregate) else []
+    return [*describe(node), *asked]
 
 
 def _schemas(node: nodes.Node) -> Iterator[str]:

@@ -25,7 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from millstream.core.errors import PlanError, SinkError, StateError
 from millstream.core.progress import Progress
 from millstream.plan import nodes
-from millstream.plan.cost import Choice
+from millstream.plan.explain import explain
+from millstream.plan.optimize import optimize
+from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Source
 from millstream.runtime.epoch import now_of
 from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
@@ -42,6 +44,7 @@ from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
 from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
+from millstream.spark.places import places
 from millstream.spark.reduce import NativeReduce, flagged, native_reduce, reduced, reducing
 from millstream.spark.report import progress_report
 from millstream.state.manifest import Manifest, Manifests
@@ -80,9 +83,9 @@ class SparkHost:
         """The number of the step under way, or the next one."""
         return self.ledger.sequence + 1 if self._under_way is None else self._under_way
 
-    def add(self, query: HostQuery, sources: Mapping[str, Any]) -> None:
-        """Run this query too, from the next start on."""
-        self.queries[query.name] = query
+    def add(self, queries: Iterable[HostQuery], sources: Mapping[str, Any]) -> None:
+        """Run these queries too, from the next start on."""
+        self.queries |= {query.name: query for query in queries}
         for name, source in sources.items():
             if name not in self.sources:
                 self.sources[name] = source
@@ -99,11 +102,16 @@ class SparkHost:
         """A data frame's schema as Arrow sees it."""
         return arrow_schema(frame)
 
-    def choice_of(self, node: nodes.Node) -> Choice | None:
-        """On Spark every reduction is by pane, so the choice needs no look at the rows."""
-        if isinstance(node, nodes.Aggregate) and node.strategy == "auto" and nodes.is_sliding(node):
-            return Choice(strategy="paned", reason="rows are reduced to panes where they are, and only panes move")
-        return None
+    def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
+        """How queries run: those that the checkpoint knows find their operators again."""
+        held = self.ledger.operators if self._opened else manifest.operators if manifest is not None else {}
+        return optimize(Plan.of(asked, held=held, distributed=True))
+
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any]) -> str:
+        """How queries run, or would."""
+        plan = self.plan(asked, None if self._opened else self.manifests.latest())
+        program = Program([Target(name, plan[name]) for name in asked], self.partitions)
+        return explain(plan, list(asked), choice_of=lambda _: None, place_of=places(program, sources))
 
     def run(self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
@@ -134,10 +142,11 @@ class SparkHost:
 
     def _open(self) -> None:
         """Read the checkpoint, unless this host has it in hand already."""
-        targets = [Target(q.name, q.node, _for_workers(q)) for q in self.queries.values()]
-        self.program = Program(targets, self.partitions)
         _check_folders(self.queries.values())
         manifest = None if self._opened else self.manifests.latest()
+        plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
+        targets = [Target(q.name, plan[q.name], _for_workers(q)) for q in self.queries.values()]
+        self.program = Program(targets, self.partitions)
         if not self._opened:
             self._rewind(manifest)
         self.ledger.operators = settle_keys(self.program, self.ledger.operators)

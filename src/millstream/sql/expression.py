@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from millstream.core.errors import ExpressionError, nearest
 from millstream.core.expression import Expression
+from millstream.sql.terms import repeatable, term_of
 
 _SIMPLE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Neg,
@@ -54,6 +55,8 @@ def expression(text: str, columns: Sequence[str]) -> Expression:
         tree.sql(dialect="duckdb", identify=True),
         tuple(dict.fromkeys(used)),
         simple=all(isinstance(part, _SIMPLE) for part in tree.walk()),
+        term=term_of(tree),
+        repeatable=repeatable(tree),
     )
 
 

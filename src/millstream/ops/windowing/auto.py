@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import gcd
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
-from millstream.core.window import Sliding
+from millstream.core.window import Sliding, common_pane
 from millstream.kernels.group import cells, encode
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator
@@ -46,7 +45,7 @@ class Undecided(Operator):
         rows = rows.filter(rows[self.spec.attribute].is_valid())
         if not rows.num_rows:
             return 0, 0, 0
-        pane = gcd(*(window.pane for window in self.windows))
+        pane = common_pane(self.windows)
         panes = to_ticks(rows[self.spec.attribute]) // pane
         found = encode([rows[name] for name in self.spec.groups], rows.num_rows)
         at = cells(panes, found.codes, found.count)

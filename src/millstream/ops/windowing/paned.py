@@ -7,13 +7,12 @@ the panes: the pane is then the greatest common divisor of all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import gcd
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
-from millstream.core.window import Sliding
+from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
 from millstream.kernels.sliding import Paned as PanedShape
 from millstream.ops.windowing.base import WindowOperator, clip, select
@@ -34,7 +33,7 @@ class Paned(WindowOperator):
         self.windows = tuple(windows)
         self.base = windows[0].base
         self.first = windows[0].first
-        self.pane = gcd(*(window.pane for window in windows))
+        self.pane = common_pane(windows)
         self.shapes = tuple(PanedShape(w.size // self.pane, w.slide // self.pane) for w in windows)
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:

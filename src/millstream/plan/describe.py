@@ -1,0 +1,155 @@
+"""A node in words: what it does, its windows, what a stream promises."""
+
+from __future__ import annotations
+
+from millstream.core.domain import Domain
+from millstream.core.generator import (
+    BoundedDisorder,
+    BoundedRows,
+    Ordered,
+    PerGroup,
+    Step,
+    Supplied,
+    Timer,
+)
+from millstream.core.window import (
+    Landmark,
+    Rows,
+    Session,
+    SlideByTuple,
+    Sliding,
+    UserDefined,
+    Window,
+    context,
+)
+from millstream.plan import nodes
+
+
+def describe(node: nodes.Node) -> list[str]:
+    """What a node does, in a line or a few: equal for nodes that do the same."""
+    match node:
+        case nodes.Source():
+            return [f"stream {node.name}: {show_progress(node)}"]
+        case nodes.Select():
+            return [f"select where {node.condition}", *_spared(node)]
+        case nodes.Project():
+            return ["project " + ", ".join(_item(name, str(e)) for name, e in node.columns)]
+        case nodes.Union():
+            return [f"union of {len(node.inputs)} inputs: progress is their minimum"]
+        case nodes.Distinct():
+            return [f"distinct on {', '.join(node.columns)}"]
+        case nodes.Sort():
+            return [f"sort by {node.attribute}, as far as punctuation reaches"]
+        case nodes.Top():
+            order = ", ".join(f"{name} descending" if down else name for name, down in node.order)
+            return [f"top {node.limit} of each window by {order or 'all columns'}"]
+        case nodes.Join():
+            return _describe_join(node)
+        case nodes.Aggregate():
+            groups = f" by {', '.join(node.groups)}" if node.groups else ""
+            calls = ", ".join(f"{one.name} = {one.call}" for one in node.aggregates)
+            windows = [
+                f"window {show_window(w, node.attribute, node.domain)} [{context(w).value}]" for w in node.windows
+            ]
+            return [f"aggregate{groups}: {calls}", *windows]
+
+
+def show_panes(node: nodes.Aggregate) -> str | None:
+    """The panes of an aggregate in words, if it has any."""
+    if node.pane is None:
+        return None
+    counts = [window.size // node.pane for window in node.windows if isinstance(window, Sliding)]
+    return f"panes of {_Span(node.domain)(node.pane)}, {' and '.join(map(str, counts))} a window"
+
+
+def _describe_join(node: nodes.Join) -> list[str]:
+    keys = [f"{left} = {right}" for left, right in node.keys]
+    parts = [*keys, *([] if node.condition is None else [str(node.condition)])]
+    lines = [f"{node.how} join on {' and '.join(parts) or 'time alone'}"]
+    span = _Span(node.domain)
+    match node.time:
+        case nodes.Band(left=left, right=right, low=low, high=high):
+            bounds = [
+                f"from {'no bound' if low is None else span(low)}",
+                f"to {'no bound' if high is None else span(high)}",
+            ]
+            lines.append(f"{right} less {left} {' '.join(bounds)}")
+        case nodes.SameWindow(left=left, right=right, size=size):
+            lines.append(f"{left} and {right} in the same window of {span(size)}")
+        case None:
+            lines.append("no bound on time: rows are kept until the end of the stream")
+    return lines
+
+
+def _spared(node: nodes.Select) -> list[str]:
+    if node.spare is None:
+        return []
+    return [f"but rows whose {node.spare.attribute} cannot be used go on, to be rejected above"]
+
+
+def _item(name: str, text: str) -> str:
+    return name if name == text else f"{text} as {name}"
+
+
+def show_window(window: Window, attribute: str, domain: Domain) -> str:
+    """A window in words.
+
+    >>> from millstream.core.domain import Kind
+    >>> show_window(Sliding(size=10, slide=5), "a", Domain(kind=Kind.INTEGER))
+    'range 10 slide 5 on a'
+    """
+    span = _Span(domain)
+    match window:
+        case Sliding():
+            start = "" if window.start is None else f" from {domain.show(window.start)}"
+            return f"range {span(window.size)} slide {span(window.slide)} on {attribute}{start}"
+        case Rows():
+            per = f" per {', '.join(window.partition_by)}" if window.partition_by else ""
+            return f"range {window.size} rows slide {window.slide} rows{per}"
+        case Landmark():
+            start = "" if window.start is None else f" from {domain.show(window.start)}"
+            return f"range all slide {span(window.slide)} on {attribute}{start}"
+        case SlideByTuple():
+            which = "row" if window.every == 1 else f"{window.every} rows by {window.by}"
+            return f"range {span(window.size)} on {attribute}, one a {which}"
+        case Session():
+            return f"sessions on {attribute} with gap {span(window.gap)}"
+        case UserDefined():
+            return f"user-defined on {attribute}"
+
+
+def show_progress(node: nodes.Source) -> str:
+    """A stream's promise in words."""
+    generator = node.progress
+    if generator is None:
+        return "no progress declared: windows close at the end of the stream"
+    inner = generator.inner if isinstance(generator, PerGroup) else generator
+    domain = node.domains.get(inner.attribute or "")
+    span = _Span(domain)
+    match inner:
+        case Ordered():
+            text = f"ordered on {inner.attribute}"
+        case BoundedDisorder():
+            text = f"{inner.attribute} within {span(inner.span)}"
+        case BoundedRows():
+            text = f"{inner.attribute} within {inner.rows} rows"
+        case Step():
+            text = f"ordered on {inner.attribute}, punctuated each {span(inner.every)}"
+        case Timer():
+            text = f"{inner.attribute} by timer each {span(inner.every)}"
+        case Supplied():
+            text = "punctuation supplied" if inner.mark is None else f"punctuation marked by {inner.mark}"
+            text += f", for each {', '.join(inner.per)}" if inner.per else ""
+        case _:
+            text = type(inner).__name__
+    return f"{text}, for each {', '.join(generator.keys)}" if isinstance(generator, PerGroup) else text
+
+
+class _Span:
+    """Lengths in words: seconds for timestamps, the attribute's own numbers otherwise."""
+
+    def __init__(self, domain: Domain | None) -> None:
+        self.domain = domain
+
+    def __call__(self, ticks: int) -> str:
+        return str(ticks) if self.domain is None else self.domain.show_span(ticks)

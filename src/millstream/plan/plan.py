@@ -1,0 +1,85 @@
+"""A plan: the queries of an engine by name, each with the node that answers it. What rewrites take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from millstream.plan import nodes
+from millstream.plan.nodes import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One query."""
+
+    name: str
+    node: Node
+    held: tuple[str, ...] = ()
+    """The names under which its operators already hold state, inputs first; none for a query that is new."""
+    upon: frozenset[str] = frozenset()
+    """The queries whose results, or parts of them, it was written to read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Every query of an engine, those that already run first."""
+
+    roots: tuple[Root, ...]
+    distributed: bool = False
+    """Do rows have to travel between where they enter and where they meet?"""
+
+    @classmethod
+    def of(
+        cls,
+        asked: Mapping[str, Node],
+        *,
+        running: Mapping[str, Node] | None = None,
+        held: Mapping[str, Sequence[str]] | None = None,
+        distributed: bool = False,
+    ) -> Plan:
+        """Queries by name, as they were written; of those that already run, the nodes and the names they have."""
+        upon = _upon(asked)
+        roots = [
+            Root(
+                name=name,
+                node=(running or {}).get(name, node),
+                held=tuple((held or {}).get(name, ())),
+                upon=upon[name],
+            )
+            for name, node in asked.items()
+        ]
+        roots.sort(key=lambda root: not root.held)
+        return cls(roots=tuple(roots), distributed=distributed)
+
+    def __getitem__(self, name: str) -> Node:
+        """The node that answers a query."""
+        return next(root.node for root in self.roots if root.name == name)
+
+    def each(self, change: Callable[[Node], Node]) -> Plan:
+        """The plan with every query changed by itself, so that none depends on which others there are."""
+        return self.with_nodes([change(root.node) for root in self.roots])
+
+    def with_nodes(self, made: Sequence[Node]) -> Plan:
+        """The same queries, answered by these nodes."""
+        if all(new is root.node for new, root in zip(made, self.roots, strict=True)):
+            return self
+        roots = tuple(replace(root, node=new) for new, root in zip(made, self.roots, strict=True))
+        return replace(self, roots=roots)
+
+    def readers(self) -> dict[int, tuple[str, ...]]:
+        """By identity of a node: the queries that read it, in order."""
+        found: dict[int, tuple[str, ...]] = {}
+        for root in self.roots:
+            for node in nodes.walk(root.node):
+                found[id(node)] = (*found.get(id(node), ()), root.name)
+        return found
+
+
+def _upon(asked: Mapping[str, Node]) -> dict[str, frozenset[str]]:
+    """By query: the others that it has a node with state in common with, the very same one."""
+    state = {name: {id(one) for one in nodes.walk(node) if nodes.keeps_state(one)} for name, node in asked.items()}
+    return {
+        name: frozenset(other for other, theirs in state.items() if other != name and mine & theirs)
+        for name, mine in state.items()
+    }

@@ -1,0 +1,155 @@
+"""Push filters: conditions move down, towards where rows enter, and neighbours become one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from millstream.core.expression import Expression
+from millstream.core.window import Session, Sliding, reach
+from millstream.plan import nodes
+from millstream.plan.nodes import Node, Select, Spare
+from millstream.plan.plan import Plan
+from millstream.plan.rewrite.usable import never_null, never_rejected
+
+Moved = Callable[[Expression], Expression | None]
+"""What a condition is below a node; None if it cannot be there."""
+
+
+def push_filters(plan: Plan) -> Plan:
+    """Promise: the same rows are late, rejected and in the results; each is filtered no later than it was.
+
+    A condition moves below a projection, a union, a distinct or a sort, and below an aggregate if it speaks of
+    groups only; the parts of an AND each as far as they can. It stays above a stream's entrance, where late rows
+    are set apart, above what counts rows of all groups together, and above whatever it would save from failing. In
+    the books, a row of a group that no result can have is filtered instead of accepted.
+
+    >>> import pyarrow as pa
+    >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
+    >>> low = Select(input=stream, condition=replace(Expression.column("a"), total=True))
+    >>> high = Select(input=low, condition=replace(Expression.column("b"), total=True))
+    >>> str(push_filters(Plan.of({"q": high}))["q"].condition)
+    'a AND b'
+    """
+    return plan.each(_pushed)
+
+
+def _pushed(root: Node) -> Node:
+    """One step at a time until there is none."""
+    while (moved := _once(root)) is not None:
+        root = moved
+    return root
+
+
+def _once(root: Node) -> Node | None:
+    readers = Counter(id(below) for node in nodes.walk(root) for below in nodes.inputs(node))
+    for node in nodes.walk(root):
+        # What has another reader must stay as it is for that one: to move on would compute it twice.
+        if isinstance(node, Select) and readers[id(node.input)] == 1 and (new := _step(node)) is not None:
+            return nodes.rebuilt(root, lambda one, old=node, new=new: new if one is old else one)
+    return None
+
+
+def _step(node: Select) -> Node | None:
+    """The same with the condition, or a part of it, one node lower; None if it must stay."""
+    below = node.input
+    match below:
+        case Select():
+            return _merged(node, below)
+        case nodes.Project():
+            return _below_project(node, below)
+        case nodes.Union():
+            return _below_union(node, below)
+        case nodes.Distinct():
+            return _below_distinct(node, below)
+        case nodes.Sort():
+            return _below_sort(node, below)
+        case nodes.Aggregate():
+            return _below_aggregate(node, below)
+        case _:
+            return None
+
+
+def _merged(node: Select, below: Select) -> Node | None:
+    # Engines compute the parts of an AND on whichever rows they like: neither must be able to fail.
+    if not node.condition.total or not below.condition.total or node.spare != below.spare:
+        return None
+    both = below.condition.and_also(node.condition)
+    return None if both is None else replace(below, condition=both)
+
+
+def _below_project(node: Select, below: nodes.Project) -> Node | None:
+    computed = dict(below.columns)
+    if below.cut:
+        return None
+    # What can fail would fail on fewer rows than it did.
+    if not all(one.plain is not None or one.total for one in computed.values()):
+        return None
+    spare = node.spare
+    if spare is not None:
+        plain = computed[spare.attribute].plain
+        if plain is None:
+            return None
+        spare = replace(spare, attribute=plain)
+    return _past(node, below, lambda one: one.substituted(computed), spare)
+
+
+def _below_union(node: Select, below: nodes.Union) -> Node | None:
+    streams = [id(source) for one in below.inputs for source in nodes.sources(one)]
+    if len(set(streams)) < len(streams):  # the books would count a row as often as it is filtered
+        return None
+    return replace(below, inputs=tuple(replace(node, input=one) for one in below.inputs))
+
+
+def _below_distinct(node: Select, below: nodes.Distinct) -> Node | None:
+    columns = set(below.columns)
+    if node.spare is not None and node.spare.attribute not in columns:
+        return None
+    return _past(node, below, _if_total_on(columns), node.spare)
+
+
+def _below_sort(node: Select, below: nodes.Sort) -> Node | None:
+    usable = never_null(below.input, below.attribute)
+    if node.spare is not None and not usable and node.spare.attribute != below.attribute:
+        return None
+    spare = node.spare if usable else node.spare or Spare(attribute=below.attribute)
+    return _past(node, below, _if_total_on(set(below.schema.names)), spare)
+
+
+def _below_aggregate(node: Select, below: nodes.Aggregate) -> Node | None:
+    # Only these windows are each group's own. Landmarks end with the last row of all groups, and row numbers count
+    # all rows; a user's window may fail on a row that it would no longer see.
+    if node.spare is not None or not all(isinstance(window, Sliding | Session) for window in below.windows):
+        return None
+    far = max(reach(window) for window in below.windows)
+    spare = None if never_rejected(below, far) else Spare(attribute=below.attribute, reach=far)
+    return _past(node, below, _if_total_on(set(below.groups)), spare)
+
+
+def _if_total_on(columns: set[str]) -> Moved:
+    return lambda one: one if one.total and set(one.columns) <= columns else None
+
+
+def _past(
+    node: Select,
+    below: nodes.Project | nodes.Distinct | nodes.Sort | nodes.Aggregate,
+    moved: Moved,
+    spare: Spare | None,
+) -> Node | None:
+    """Move those parts of the condition that can; the rows to `spare` get to the operator that rejects them still."""
+    parts = node.condition.conjuncts() if node.condition.total else (node.condition,)
+    going = [new for part in parts if (new := moved(part)) is not None]
+    staying = [part for part in parts if moved(part) is None]
+    whole = None if staying else moved(node.condition)  # rather as it was written
+    condition, rest = whole or _all(going), _all(staying)
+    if condition is None or (staying and rest is None):
+        return None
+    lower = nodes.with_inputs(below, (Select(input=below.input, condition=condition, spare=spare),))
+    return lower if rest is None else replace(node, input=lower, condition=rest)
+
+
+def _all(parts: Sequence[Expression]) -> Expression | None:
+    """All conditions as one; None if there is none, or if they cannot be."""
+    return reduce(lambda one, other: one and one.and_also(other), parts[1:], parts[0]) if parts else None

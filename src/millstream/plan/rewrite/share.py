@@ -1,0 +1,107 @@
+"""Share: sub-plans that are equal become one node, and so are computed once for all queries that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, TypeAlias
+
+from millstream.core.expression import Expression
+from millstream.plan import nodes
+from millstream.plan.nodes import Node
+from millstream.plan.plan import Plan
+
+Known: TypeAlias = dict[Hashable, list[tuple[str, Any, Node]]]
+"""By kind and inputs: the name of a node's state, what it says, and the node."""
+
+
+def share(plan: Plan) -> Plan:
+    """Promise: each query has the plan it had, node for node; equal nodes of one or more queries are one object.
+
+    Streams are equal if they are the same, other nodes if all they say is. A node that keeps state is shared only
+    between queries that began together: one that comes later must not find rows in it that came before, nor miss
+    those it has let go. What gives another value each time is not shared.
+
+    >>> import pyarrow as pa
+    >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_()}))
+    >>> one, other = (nodes.Select(input=stream, condition=Expression.column("a")) for _ in range(2))
+    >>> shared = share(Plan.of({"p": one, "q": other}))
+    >>> shared["p"] is shared["q"]
+    True
+    """
+    alone = plan.each(lambda root: _joined(root, {}))
+    known: Known = {}
+    made: list[Node] = []
+    for root in alone.roots:
+        theirs = frozenset(name for other in alone.roots if other.name in root.upon for name in other.held)
+        made.append(_joined(root.node, known, root.held, theirs))
+    return alone.with_nodes(made)
+
+
+def _joined(root: Node, known: Known, held: tuple[str, ...] = (), theirs: frozenset[str] = frozenset()) -> Node:
+    """The query with each node that equals a known one in its place.
+
+    `held` names the state of its nodes; the state of those named in `theirs` it was written to read.
+    """
+    made: dict[int, Node] = {}
+    for place, node in enumerate(nodes.walk(root)):
+        new = nodes.with_inputs(node, tuple(made[id(one)] for one in nodes.inputs(node)))
+        name = held[place] if place < len(held) and nodes.keeps_state(new) else ""
+        made[id(node)] = _canonical(new, name, theirs, known)
+    return made[id(root)]
+
+
+def _canonical(node: Node, name: str, theirs: frozenset[str], known: Known) -> Node:
+    if isinstance(node, nodes.Source) or not _repeatable(node):
+        return node
+    below = tuple(id(one) for one in nodes.inputs(node))
+    says = tuple(_says(node))
+    alike = known.setdefault((type(node), below), [])
+    for their_name, their_says, first in alike:
+        if their_says == says and (their_name == name or (not name and their_name in theirs)):
+            return first
+    alike.append((name, says, node))
+    return node
+
+
+def _repeatable(node: Node) -> bool:
+    match node:
+        case nodes.Select():
+            return node.condition.repeatable
+        case nodes.Project():
+            return all(one.repeatable for _, one in node.columns)
+        case nodes.Join():
+            return node.condition is None or node.condition.repeatable
+        case _:
+            return True
+
+
+def _says(node: Node) -> Iterator[Any]:
+    """Everything about a node but its inputs."""
+    match node:
+        case nodes.Source():
+            yield node.name
+        case nodes.Select():
+            yield from (_meaning(node.condition), node.spare)
+        case nodes.Project():
+            columns = tuple((name, _meaning(one)) for name, one in node.columns)
+            yield from (columns, node.schema, node.hidden, node.cut)
+        case nodes.Union():
+            yield node.schema
+        case nodes.Distinct():
+            yield node.columns
+        case nodes.Sort():
+            yield node.attribute
+        case nodes.Top():
+            yield from (node.window, node.order, node.limit)
+        case nodes.Join():
+            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.domain)
+            yield None if node.condition is None else _meaning(node.condition)
+        case nodes.Aggregate():
+            yield from (node.attribute, node.domain, node.windows, node.groups, node.strategy, node.schema)
+            yield from (dict(node.options), node.choice, node.pane)
+            yield tuple((one.name, one.call, one.arguments, one.filter) for one in node.aggregates)
+
+
+def _meaning(expression: Expression) -> Hashable:
+    """What an expression computes, however it was spelled."""
+    return expression.term or (expression.duck, expression.spark)

@@ -1,0 +1,215 @@
+"""What is equal is computed once; state is shared only by queries that began together, and keeps its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import millstream as ms
+from millstream.plan import nodes
+from support.bags import difference
+from support.harness import SCHEMA
+from support.in_process import engine as engine_on_disk
+
+COUNTS = "SELECT k, count(*) AS n FROM s [RANGE 10, SLIDE 5, WATTR ts] WHERE v > 1 GROUP BY k"
+ROWS = [{"ts": ts, "k": "ab"[ts % 2], "v": ts % 4, "f": 0.5} for ts in range(60)]
+TABLES = [pa.Table.from_pylist(ROWS[at : at + 20], schema=SCHEMA) for at in (0, 20, 40)]
+
+
+def local(*statements: str) -> ms.Engine:
+    engine = ms.Engine(host="local")
+    engine.stream("s", list(TABLES), schema=SCHEMA, progress=ms.ordered("ts"))
+    for i, statement in enumerate(statements):
+        engine.sql(statement, name=f"q{i}")
+    return engine
+
+
+def operators(engine: ms.Engine, kind: type) -> int:
+    return sum(isinstance(vertex.node, kind) for vertex in engine.host.graph.vertices.values())
+
+
+def test_two_statements_that_say_the_same_are_one_aggregate() -> None:
+    engine = local(COUNTS, COUNTS.replace("v > 1", "(v>1)"), COUNTS.replace("v > 1", "v > 2"))
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert 2 == operators(engine, nodes.Aggregate)
+    assert engine._queries["q0"].table().num_rows
+    assert {} == difference(*(engine._queries[name].table().to_pylist() for name in ("q0", "q1")))
+
+
+def test_explain_says_what_is_shared_where_it_begins() -> None:
+    engine = local(COUNTS, COUNTS.replace("count(*) AS n", "sum(v) AS n"))
+    expected = """
+        query q0
+        └─ aggregate by k: n = count(*) [kernel]
+              window range 10 slide 5 on ts [CF]
+              panes of 5, 2 a window
+              strategy auto: chosen by the cost model when the first rows show what they are like
+           └─ select where v > 1 [kernel]
+                 shared with q1
+              └─ project ts, k, v [kernel]
+                 └─ stream s: ordered on ts [kernel]
+
+        query q1
+        └─ aggregate by k: n = sum(v) [kernel]
+              window range 10 slide 5 on ts [CF]
+              panes of 5, 2 a window
+              strategy auto: chosen by the cost model when the first rows show what they are like
+           └─ select where v > 1 [kernel]
+                 shared with q0
+              └─ project ts, k, v [kernel]
+                 └─ stream s: ordered on ts [kernel]
+    """
+
+    assert dedent(expected).strip() == engine.explain()
+
+
+def test_what_differs_each_time_is_not_shared() -> None:
+    engine = local()
+    for name in ("q0", "q1"):
+        engine.sql("SELECT ts FROM s WHERE rand() < 0.5", name=name)
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert 2 == operators(engine, nodes.Select)
+
+
+def test_a_query_that_comes_later_begins_anew() -> None:
+    query = "SELECT count(*) AS n FROM s [RANGE 10, SLIDE 10, START 5, WATTR ts]"
+    engine = local(query)
+    engine.start(ms.once()).await_termination()
+    engine.sql(query, name="late")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    first, late = (
+        {row["window_start"]: row["n"] for row in engine._queries[name].table().to_pylist()} for name in ("q0", "late")
+    )
+
+    # The first epoch had the rows up to 19.
+    assert (10, 5, 10) == (first[15], late[15], late[25])
+
+
+def test_a_query_that_comes_later_shares_what_keeps_no_state() -> None:
+    engine = local(COUNTS)
+    engine.start(ms.once()).await_termination()
+    engine.sql(COUNTS, name="late")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert (2, 1) == (operators(engine, nodes.Aggregate), operators(engine, nodes.Select))
+
+
+def test_a_query_written_upon_another_reads_its_results_however_late_it_comes() -> None:
+    engine = local(COUNTS)
+    engine.start(ms.once()).await_termination()
+    engine._queries["q0"].where("n > 2").named("late")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert 1 == operators(engine, nodes.Aggregate)
+
+
+# --- with a checkpoint --------------------------------------------------------------------------------
+
+Query = Callable[[ms.Stream], ms.Query]
+
+
+def counts(stream: ms.Stream) -> ms.Query:
+    return stream.where("v > 1").window("ts", range=10, slide=5).group_by("k").agg(n=ms.count())
+
+
+class Lives:
+    """One checkpoint, several lives; `tables` of a stream grow from life to life."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.number = 0
+
+    def live(self, queries: dict[str, Query], *, epochs: int, end: bool = False) -> dict[str, list[str]]:
+        """Run to the end of the epochs there are; returns the names of each query's operators."""
+        engine = engine_on_disk(self.root / "ck", 2)
+        stream = engine.stream("s", list(TABLES[:epochs]), schema=SCHEMA, progress=ms.ordered("ts"))
+        for name, query in queries.items():
+            query(stream).named(name).to_parquet(self.root / name)
+        run = engine.start(ms.available_now(), end_of_stream=end)
+        run.await_termination()
+        return engine.host.ledger.operators
+
+    def results(self, name: str) -> list[Any]:
+        return [row for file in sorted((self.root / name).glob("*")) for row in pa.parquet.read_table(file).to_pylist()]
+
+
+@pytest.fixture
+def lives(tmp_path: Path) -> Lives:
+    return Lives(tmp_path)
+
+
+def whole(query: Query) -> list[Any]:
+    engine = ms.Engine(host="local")
+    made = query(engine.stream("s", list(TABLES), schema=SCHEMA, progress=ms.ordered("ts"))).named("q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    return made.table().to_pylist()
+
+
+def test_queries_that_begin_together_share_their_state_in_every_life(lives: Lives) -> None:
+    first = lives.live({"p": counts, "q": counts}, epochs=1)
+    second = lives.live({"q": counts, "p": counts}, epochs=2)
+    lives.live({"p": counts, "q": counts}, epochs=3, end=True)
+
+    assert first["p"] == first["q"] == second["p"] == second["q"]
+    for name in ("p", "q"):
+        assert {} == difference(whole(counts), lives.results(name))
+
+
+def test_a_second_query_leaves_the_first_ones_state_alone(lives: Lives) -> None:
+    alone = lives.live({"p": counts}, epochs=1)
+    both = lives.live({"p": counts, "q": counts}, epochs=2)
+    again = lives.live({"q": counts, "p": counts}, epochs=3, end=True)
+
+    assert alone["p"] == both["p"] == again["p"]
+    assert both["q"] == again["q"]
+    assert both["p"][-1] != both["q"][-1]
+    assert {} == difference(whole(counts), lives.results("p"))
+    later = [row for row in whole(counts) if row["window_start"] >= 20]
+    assert {} == difference(later, [row for row in lives.results("q") if row["window_start"] >= 20])
+
+
+def test_a_query_that_goes_leaves_the_state_to_the_other(lives: Lives) -> None:
+    both = lives.live({"p": counts, "q": counts}, epochs=1)
+    alone = lives.live({"q": counts}, epochs=2)
+    back = lives.live({"p": counts, "q": counts}, epochs=3, end=True)
+
+    assert both["q"] == alone["q"] == back["q"]
+    assert back["p"][-1] != back["q"][-1]
+    assert {} == difference(whole(counts), lives.results("q"))
+
+
+def test_a_query_upon_another_finds_its_state_in_every_life(lives: Lives) -> None:
+    def both(epochs: int, *, end: bool = False) -> dict[str, list[str]]:
+        made: list[ms.Query] = []
+
+        def lower(stream: ms.Stream) -> ms.Query:
+            made.append(counts(stream))
+            return made[0]
+
+        return lives.live({"p": lower, "q": lambda _: made[0].where("n > 2")}, epochs=epochs, end=end)
+
+    lives.live({"p": counts}, epochs=1)
+    second, third = both(2), both(3, end=True)
+
+    assert second == third
+    assert second["p"][-1] in second["q"]
+    assert {} == difference(whole(counts), lives.results("p"))
+
+
+@pytest.mark.parametrize("change", ["k = 'a'", "n > 1"])
+def test_a_filter_that_moves_finds_its_state_again(lives: Lives, change: str) -> None:
+    def having(stream: ms.Stream) -> ms.Query:
+        return counts(stream).where(change)
+
+    first = lives.live({"p": having}, epochs=1)
+    second = lives.live({"p": having, "q": counts}, epochs=3, end=True)
+
+    assert first["p"] == second["p"]
+    assert {} == difference(whole(having), lives.results("p"))
