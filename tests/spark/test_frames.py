@@ -101,6 +101,39 @@ def test_a_file_stream_answers_as_on_the_local_host(
     assert here_run.progress["queries"]["q"]["books"] == run.progress["queries"]["q"]["books"]
 
 
+REDUCED = {
+    "tumbling": {"range": "20 seconds"},
+    "tumbling from a start": {"range": "20 seconds", "start": "2024-01-01 00:00:07"},
+    "with gaps": {"range": "7 seconds", "slide": "20 seconds"},
+    "uneven": {"range": "25 seconds", "slide": "10 seconds"},
+    "several": {"range": ["10 seconds", "40 seconds"], "slide": "10 seconds"},
+}
+
+
+@pytest.mark.parametrize("groups", [("k", "g"), ()], ids=["grouped", "whole"])
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+@pytest.mark.parametrize("window", REDUCED)
+def test_every_window_that_spark_reduces_answers_as_on_the_local_host(
+    spark: Any, folder: Path, window: str, partitions: int, groups: tuple[str, ...]
+) -> None:
+    def answer(engine: ms.Engine, source: Any) -> tuple[Any, Any]:
+        stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds"))
+        grouped = stream.window("ts", **REDUCED[window]).group_by(*groups)
+        query = grouped.agg(n=ms.count(), total=ms.sum("v"), low=ms.min("v")).named("q")
+        run = engine.start(ms.available_now(), end_of_stream=True)
+        run.await_termination()
+        return query, run.progress["queries"]["q"]["books"]
+
+    here, books = answer(ms.Engine(host="local"), ms.files(str(folder), format="parquet"))
+    engine = ms.Engine(spark, partitions=partitions)
+    there, there_books = answer(engine, files(spark, folder))
+
+    assert engine.host.ledger.layout.startswith("cells") == (bool(groups) and window.startswith("tumbling"))
+    assert bag(here.table()) == bag(there.table())
+    assert without_epoch(here.late.table()) == without_epoch(there.late.table())
+    assert books == there_books
+
+
 def test_a_batch_frame_is_one_epoch(spark: Any, folder: Path) -> None:
     engine = ms.Engine(spark, partitions=2)
     query = ask(engine, spark.read.parquet(str(folder)))

@@ -41,6 +41,10 @@ def sliding(stream: Any, **more: Any) -> Any:
     return windowed.group_by("k", "g").agg(n=ms.count(), total=ms.sum("v"), **more)
 
 
+def tumbling(stream: Any) -> Any:
+    return stream.window("ts", range="20 seconds").group_by("k", "g").agg(n=ms.count(), total=ms.sum("v"))
+
+
 def with_kernels(stream: Any) -> Any:
     return sliding(stream, middle=ms.median("v"))
 
@@ -129,24 +133,43 @@ def test_a_restart_goes_on_with_the_files_that_came_since(spark: Any, tmp_path: 
     place.check(run)
 
 
-def test_the_way_rows_are_reduced_may_change_with_the_queries(spark: Any, tmp_path: Path) -> None:
-    # Alone the query is reduced by Spark, beside another by kernels: they must agree on the partitions of groups.
-    place = Place(spark, tmp_path)
+@pytest.mark.parametrize("ask", [sliding, tumbling])
+def test_the_way_rows_are_reduced_may_change_with_the_queries(spark: Any, tmp_path: Path, ask: Ask) -> None:
+    # Alone the query is reduced by Spark, beside another by kernels: they must agree on the partitions of state.
+    place = Place(spark, tmp_path, ask)
     place.add(0, 2)
     first = place.engine(partitions=3)
     first.start(ms.available_now()).await_termination()
     assert native_reduce(first.host.program) is not None
-    place.add(2, 4)
+    assert first.host.ledger.segments
+    place.add(2, 3)
     second = ms.Engine(spark, checkpoint=place.checkpoint, partitions=3)
     stream = stream_of(second, frame(spark, place.files))
-    place.outputs(sliding(stream))
+    place.outputs(ask(stream))
     with_kernels(stream).named("other")
+    second.start(ms.available_now()).await_termination()
+    assert native_reduce(second.host.program) is None
+    assert "groups" == second.host.ledger.layout
+    place.add(3, 4)
 
-    run = second.start(ms.available_now(), end_of_stream=True)
+    third = place.engine(partitions=3)
+    run = third.start(ms.available_now(), end_of_stream=True)
     run.await_termination()
 
-    assert native_reduce(second.host.program) is None
+    assert native_reduce(third.host.program) is not None
     place.check(run)
+
+
+@pytest.mark.parametrize("ask", [sliding, tumbling])
+def test_the_partitions_of_a_file_stream_may_change(spark: Any, tmp_path: Path, ask: Ask) -> None:
+    place = Place(spark, tmp_path, ask)
+    place.add(0, 2)
+    place.live(end=False, partitions=3)
+    place.add(2, 3)
+    place.live(end=False, partitions=2)
+    place.add(3, 4)
+
+    place.check(place.live(partitions=5))
 
 
 def numbered(seed: int = 5) -> list[pa.Table]:

@@ -54,6 +54,8 @@ class Ledger:
     """By query: the keys of its nodes, inputs first."""
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads, in the order in which its own checkpoint has them."""
+    layout: str = "groups"
+    """What decides the partition that state is in: its groups, or what the host says."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -157,6 +159,7 @@ class Ledger:
             counters={"meters": self.meters, "rows_out": self.rows_out},
             operators=self.operators,
             frames=self.frames,
+            layout=self.layout,
         )
 
     @classmethod
@@ -179,6 +182,7 @@ class Ledger:
             counters["rows_out"],
             manifest.operators,
             manifest.frames,
+            manifest.layout,
         )
 
 

@@ -36,7 +36,7 @@ def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
             facts[key] = dict.fromkeys(range(program.partitions if columns else 1), together)
-    ledger.segments, ledger.facts = segments, facts
+    ledger.segments, ledger.facts, ledger.layout = segments, facts, "groups"
 
 
 @dataclass(frozen=True, slots=True)

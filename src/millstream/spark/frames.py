@@ -16,6 +16,7 @@ from millstream.runtime.batch import Batch
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import Order, enter, meet_at
+from millstream.spark.worker import settle_worker
 
 PARCEL = "partition int, node int, port int, kind string, blob binary"
 _STREAM = "__stream"
@@ -61,6 +62,7 @@ def entering(program: Program, order: Order, schemas: Mapping[str, pa.Schema]) -
     names = list(schemas)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         if not tables:
             return
@@ -78,6 +80,7 @@ def entering_blobs(program: Program, order: Order) -> ArrowFunction:
     """The same for batches that the driver hands over as blobs."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         for batch in batches:
             for row in batch.to_pylist():
                 bad = list(zip(row["raw"], row["reason"], strict=True))
@@ -91,6 +94,7 @@ def meeting(program: Program, order: Order, level: int) -> ArrowFunction:
     """The function that runs the stops of a level in one partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         parcels = [parcel for batch in batches for parcel in from_batch(batch)]
         yield from _handed_on(meet_at(program, order, level, _task(), parcels))
 

@@ -45,8 +45,9 @@ from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
 from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
 from millstream.spark.places import places
-from millstream.spark.reduce import NativeReduce, flagged, native_reduce, reduced, reducing
+from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce, reducing
 from millstream.spark.report import progress_report
+from millstream.spark.session import settle_session
 from millstream.state.manifest import Manifest, Manifests
 
 VERSION = "0.1.0"
@@ -75,6 +76,7 @@ class SparkHost:
         self._opened = False
         self._under_way: int | None = None
         self._starts: dict[str, Any] = {}
+        self._reduces: tuple[Program, Reduction | None] | None = None
         self.spark_progress: list[dict[str, int]] = []
         """What Spark itself measured of each epoch of the last streaming run, in milliseconds by phase."""
 
@@ -153,15 +155,27 @@ class SparkHost:
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)
-            if manifest.partitions != self.partitions:
-                log.info("moving state from %d to %d partitions", manifest.partitions, self.partitions)
-                repartition(self.ledger, self.program, self.checkpoint)
-                self._commit([], self.ledger.epoch)
+        self._lay_out(self.partitions if manifest is None else manifest.partitions)
         if not self._opened:
             self._tidy()
             self.manifests.sweep()
             sweep(sink for q in self.queries.values() for sink in _folders(q))
         self._opened = True
+
+    def _lay_out(self, partitions: int) -> None:
+        """Have the state where this program looks for it; what is there stays, if it can."""
+        best = self._best_layout()
+        if not self.ledger.segments and not self.ledger.facts:
+            self.ledger.layout = best
+        elif partitions != self.partitions or self.ledger.layout not in (GROUPS, best):
+            log.info("moving state from %d to %d partitions, by groups", partitions, self.partitions)
+            repartition(self.ledger, self.program, self.checkpoint)
+            self._commit([], self.ledger.epoch)
+
+    def _best_layout(self) -> str:
+        streams = [self.sources[source.name] for source in self._source_nodes()]
+        streaming = all(isinstance(one, DataFrame) and one.isStreaming for one in streams)
+        return layout(self.program, self.spark.version) if streaming else GROUPS
 
     def _rewind(self, manifest: Manifest | None) -> None:
         """Forget everything since the last manifest; sources go back to where they were then."""
@@ -221,6 +235,7 @@ class SparkHost:
                     return
                 try:
                     self._check_next(epoch)
+                    settle_session(frame.sparkSession, self.partitions)
                     self._step(frame, names, epoch, self._next_local(), report, settle=isinstance(trigger, Every))
                 except BaseException as error:
                     failure.append(error)
@@ -299,9 +314,9 @@ class SparkHost:
         began = time.monotonic()
         order = self._order({name: one.known for name, one in self._streams().items()})
         supplied = {name: list(given) for name, given in self._supplied.items()}
-        native = native_reduce(self.program) if frame is not None and not local else None
-        if frame is not None and native is not None:
-            reports = self._native_job(frame, names[0], order, native, f"epoch {epoch}")
+        reduction = self._reduction() if frame is not None and not local else None
+        if frame is not None and reduction is not None:
+            reports = self._native_job(frame, names[0], order, reduction, f"epoch {epoch}")
         else:
             reports = self._general_job(frame, names, order, local, f"epoch {epoch}")
         ran = time.monotonic()
@@ -340,15 +355,21 @@ class SparkHost:
         self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
 
-    def _native_job(self, frame: DataFrame, name: str, order: Order, native: NativeReduce, what: str) -> list[Report]:
+    def _reduction(self) -> Reduction | None:
+        """How Spark itself reduces this program's rows, if it can; worked out once."""
+        if self._reduces is None or self._reduces[0] is not self.program:
+            native = native_reduce(self.program)
+            self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))
+        return self._reduces[1]
+
+    def _native_job(self, frame: DataFrame, name: str, order: Order, reduction: Reduction, what: str) -> list[Report]:
         """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
-        partials = reduced(frame, self.program, native, order)
-        reports = self._collect(partials.mapInArrow(reducing(self.program, order, native), PARCEL), what)
+        native = reduction.native
+        meet = reducing(self.program, order, native)
+        reports = self._collect(reduction(frame, order).mapInArrow(meet, PARCEL), what)
         meters = [report.meters.get(native.source, {}) for report in reports]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
-            source = self.program.nodes[native.source]
-            assert isinstance(source, nodes.Source)
-            bad = flagged(frame, source, order).filter("__apart <> 0").drop("__apart", "__high")
+            bad = reduction.flagged(frame, order).filter("__apart <> 0").drop("__apart", "__high")
             schemas = {name: arrow_schema(self.sources[name])}
             entered = bad.mapInArrow(entering(self.program, order, schemas), PARCEL)
             apart = self._collect(entered, f"{what}, rows set apart")

@@ -3,6 +3,10 @@
 It fits one query whose rows go straight from a stream to a window aggregate with native partials. Late, rejected
 and filtered rows are grouped apart and only counted; the few that are late or rejected are fetched by a second job.
 Everything else goes the general way, where kernels reduce the rows (see `runtime/tasks.py`).
+
+Partials are shuffled twice: by (group, pane) to be combined, and by group to meet the group's other panes. Tumbling
+windows are single panes that need not meet, so the first shuffle will do; their state is then laid out by *cells*,
+in the partitions of Spark's own hash, and not by groups.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.domain import BOTTOM
+from millstream.core.errors import RunError
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.window import Sliding
 from millstream.kernels.aggregates.base import Algebra
@@ -26,9 +31,11 @@ from millstream.plan import nodes
 from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import Order, meet_at
+from millstream.spark.worker import settle_worker
 
 GOOD, REJECTED, LATE, FILTERED = 0, 1, 2, 3
-_APART, _HIGH, _PARTITION = "__apart", "__high", "__partition"
+GROUPS = "groups"
+_APART, _HIGH = "__apart", "__high"
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _NATIVE: dict[str, Callable[[str], list[str]]] = {
     "count": lambda x: [f"count({x})"],
@@ -96,57 +103,89 @@ def _ordered(kind: pa.DataType) -> bool:
 
 
 def _ticks(name: str, kind: pa.DataType) -> str:
-    return f"unix_micros(`{name}`)" if pa.types.is_timestamp(kind) else f"cast(`{name}` as bigint)"
+    return f"unix_micros({_quoted(name)})" if pa.types.is_timestamp(kind) else f"cast({_quoted(name)} as bigint)"
 
 
-def reduced(frame: DataFrame, program: Program, native: NativeReduce, order: Order) -> DataFrame:
-    """The frame's rows as partials, each in the partition of its group."""
+def layout(program: Program, spark_version: str) -> str:
+    """How the state of a program is best laid out, when it is to begin with nothing: by groups, or by cells."""
+    native = native_reduce(program)
+    if native is None:
+        return GROUPS
     node = program.nodes[native.stop]
-    source = program.nodes[native.source]
     assert isinstance(node, nodes.Aggregate)
-    assert isinstance(source, nodes.Source)
-    good = flagged(frame, source, order)
-    for i in native.path:
-        good = _through(good, program.nodes[i])
-    operator = program.operator(native.stop)
-    assert isinstance(operator, Paned)
-    tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
-    offset = f"({tick} - {operator.base}L)"
-    pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
-    is_good = F.col(_APART) == GOOD
-    keys = [F.when(is_good, F.col(f"`{g}`")).alias(g) for g in node.groups]
-    keys += [F.when(is_good, F.expr(pane)).alias(KEY), F.col(_APART)]
-    sums = [F.expr("count(*)").alias(ROWS), F.max(_HIGH).alias(_HIGH)]
+    window = node.windows[0]
+    assert isinstance(window, Sliding)
+    single = len(node.windows) == 1 and window.size == window.slide and bool(node.groups)
+    # Another Spark may hash in another way.
+    return f"cells of Spark {spark_version}" if single else GROUPS
+
+
+class Reduction:
+    """The work of `NativeReduce` as columns, made once: each costs many calls to the JVM, and an epoch is short."""
+
+    def __init__(self, program: Program, native: NativeReduce, laid_out: str) -> None:
+        node, source = program.nodes[native.stop], program.nodes[native.source]
+        assert isinstance(node, nodes.Aggregate)
+        assert isinstance(source, nodes.Source)
+        operator = program.operator(native.stop)
+        assert isinstance(operator, Paned)
+        self.native = native
+        self.source = source
+        self._partitions = program.partitions
+        self._tick = _ticks(*_progressing(source))
+        self._high = F.expr(self._tick)
+        self._path = [_through(program.nodes[i]) for i in native.path]
+        tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
+        offset = f"({tick} - {operator.base}L)"
+        pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
+        good = f"{_APART} = {GOOD}"
+        self._keys = [F.expr(f"CASE WHEN {good} THEN {_quoted(g)} END").alias(g) for g in node.groups]
+        self._keys += [F.expr(f"CASE WHEN {good} THEN {pane} END").alias(KEY), F.col(_APART)]
+        self._sums = [F.expr("count(*)").alias(ROWS), F.max(_HIGH).alias(_HIGH), *_partials(node)]
+        self._partition = partition_column(node.groups, program.partitions) if laid_out == GROUPS else None
+
+    def __call__(self, frame: DataFrame, order: Order) -> DataFrame:
+        """The frame's rows as partials, each in the partition of its group, or of its cell."""
+        good = self.flagged(frame, order)
+        for through in self._path:
+            good = through(good)
+        grouped = good.groupBy(*self._keys).agg(*self._sums)
+        return grouped if self._partition is None else grouped.repartitionById(self._partitions, self._partition)
+
+    def flagged(self, frame: DataFrame, order: Order) -> DataFrame:
+        """The frame with a column that says which rows are late or have no value to be judged by, and one of ticks."""
+        bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
+        # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
+        # and one that is indexed by the row is not folded into a constant.
+        limit = f"element_at(array({bound}L, {bound}L), IF({self._tick} IS NULL, 2, 1))"
+        apart = (
+            f"CASE WHEN {self._tick} IS NULL THEN {REJECTED} WHEN {self._tick} < {limit} THEN {LATE} ELSE {GOOD} END"
+        )
+        # In one call: Spark analyses the plan anew for each.
+        return frame.withColumns({_APART: F.expr(apart), _HIGH: self._high})
+
+
+def _partials(node: nodes.Aggregate) -> Iterator[Column]:
     for i, one in enumerate(node.aggregates):
-        argument = f"`{one.arguments[0]}`" if one.arguments else "*"
+        argument = _quoted(one.arguments[0]) if one.arguments else "*"
         if one.call.function in ("sum", "avg"):
             argument = f"cast({argument} as bigint)"
         for j, text in enumerate(_NATIVE[one.call.function](argument)):
-            sums.append(F.expr(text).alias(f"a{i}_{j}"))
-    grouped = good.groupBy(*keys).agg(*sums)
-    return grouped.repartitionById(program.partitions, partition_column(node.groups, program.partitions))
-
-
-def flagged(frame: DataFrame, source: nodes.Source, order: Order) -> DataFrame:
-    """The frame with a column that says which rows are late or have no value to be judged by, and one of ticks."""
-    name, kind = _progressing(source)
-    bound = max(order.judged[source.name].bound(name), BOTTOM)
-    tick = F.expr(_ticks(name, kind))
-    # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
-    # and one that is indexed by the row is not folded into a constant.
-    held = F.lit([bound, bound])
-    limit = F.element_at(held, F.when(tick.isNull(), 2).otherwise(1))
-    apart = F.when(tick.isNull(), REJECTED).when(tick < limit, LATE).otherwise(GOOD)
-    # In one call: Spark analyses the plan anew for each.
-    return frame.withColumns({_APART: apart, _HIGH: tick})
+            yield F.expr(text).alias(f"a{i}_{j}")
 
 
 def reducing(program: Program, order: Order, native: NativeReduce) -> Callable[..., Iterator[pa.RecordBatch]]:
     """The function that takes partials in at the stop, in one partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
         context = TaskContext.get()
         partition = context.partitionId() if context is not None else 0
+        if partition >= program.partitions:
+            raise RunError(
+                f"Spark made more than {program.partitions} partitions",
+                hint="The epoch is not committed. Please report this, with Spark's version and settings.",
+            )
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         parcels = list(_parcels(program, native, pa.concat_tables(tables), partition)) if tables else []
         yield to_batch(list(meet_at(program, order, 1, partition, parcels)))
@@ -222,20 +261,25 @@ def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
     return name, source.schema.field(name).type
 
 
-def _through(frame: DataFrame, node: nodes.Node) -> DataFrame:
-    """The same rows past a condition, which only flags them, or with other columns."""
+def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
+    """Takes rows past a condition, which only flags them, or gives them other columns."""
     if isinstance(node, nodes.Select):
-        fails = (F.col(_APART) == GOOD) & ~F.coalesce(F.expr(node.condition.spark), F.lit(False))  # noqa: FBT003
-        return frame.withColumn(_APART, F.when(fails, FILTERED).otherwise(F.col(_APART)))
+        passes = f"{_APART} <> {GOOD} OR coalesce({node.condition.spark}, false)"
+        apart = F.expr(f"CASE WHEN {passes} THEN {_APART} ELSE {FILTERED} END")
+        return lambda frame: frame.withColumn(_APART, apart)
     assert isinstance(node, nodes.Project)
-    columns = [F.expr(e.spark).alias(name) for name, e in node.columns]
-    return frame.select(*columns, F.col(_APART), F.col(_HIGH))
+    columns = [*(F.expr(e.spark).alias(name) for name, e in node.columns), F.col(_APART), F.col(_HIGH)]
+    return lambda frame: frame.select(*columns)
 
 
 def partition_column(groups: tuple[str, ...], partitions: int) -> Column:
     """The partition that a row of partials belongs to, by its groups, as `kernels.partition` has it."""
     if not groups:
-        return F.lit(0) if partitions == 1 else F.pmod(F.col(_APART), F.lit(1))
-    texts = [F.coalesce(F.col(f"`{g}`").cast("string"), F.lit(NULL)) for g in groups]
+        return F.pmod(F.col(_APART), F.lit(1))
+    texts = [F.coalesce(F.col(_quoted(g)).cast("string"), F.lit(NULL)) for g in groups]
     hashed = F.pmod(F.crc32(F.concat_ws(SEPARATOR, *texts).cast("binary")), F.lit(partitions)).cast("int")
     return F.when(F.col(_APART) == GOOD, hashed).otherwise(0)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

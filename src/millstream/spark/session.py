@@ -38,3 +38,11 @@ def local_session(partitions: int | None = None) -> SparkSession:
     )
     session.sparkContext.setLogLevel("FATAL")  # failures are raised, once and readably
     return session
+
+
+def settle_session(session: SparkSession, partitions: int) -> None:
+    """Have an epoch's shuffles end in just so many partitions; the session is the stream's own, and nobody else's."""
+    wanted = {"spark.sql.shuffle.partitions": str(partitions), "spark.sql.adaptive.enabled": "false"}
+    for key, value in wanted.items():
+        if session.conf.get(key) != value:
+            session.conf.set(key, value)

@@ -62,6 +62,8 @@ class Manifest:
     """By query: the names under which its nodes, inputs first, keep state."""
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads and keeps the positions of."""
+    layout: str = "groups"
+    """What decides the partition that state is in; see `spark.reduce`."""
 
     def files(self) -> Iterator[Written]:
         """Every file of state that it needs."""
