@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from millstream.core.errors import PlanError, SinkError, StateError
+from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -36,16 +35,18 @@ from millstream.runtime.program import Program, Target
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
-from millstream.runtime.sinks.discard import DiscardSink
-from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.staging import sweep
 from millstream.runtime.tasks import Order, set_progress
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
-from millstream.spark.frames import PARCEL, arrow_schema, blobs, entering, entering_blobs, meeting, nothing, tagged
+from millstream.spark.follow import follow
+from millstream.spark.frames import arrow_schema, tagged
+from millstream.spark.jobs import Arrivals, Jobs
+from millstream.spark.outlets import check_folders, folders, for_workers
 from millstream.spark.places import places
-from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce, reducing
+from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.session import settle_session
 from millstream.state.manifest import Manifest, Manifests
@@ -60,9 +61,8 @@ class SparkHost:
 
     def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
         self.spark = spark
-        self.partitions = partitions or max(1, spark.sparkContext.defaultParallelism)
-        if self.partitions < 1:
-            raise PlanError(f"{partitions} partitions are too few", hint="Give at least 1.")
+        self.partitions = _partitions(partitions, spark)
+        self.jobs = Jobs(spark, self.partitions)
         self.temporary = checkpoint is None
         self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
         self.manifests = Manifests(self.checkpoint)
@@ -133,7 +133,8 @@ class SparkHost:
         frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
         # In order of their names: Spark's checkpoint knows streams by their place only.
         streaming = {name: frame for name, frame in sorted(frames.items()) if frame.isStreaming}
-        self._check_frames(list(streaming))
+        check_frames(self.ledger, self.checkpoint, list(streaming))
+        self.ledger.frames = list(streaming)
         self._readers = {}
         if streaming:
             self._run_streaming(streaming, trigger, stopping, report)
@@ -144,10 +145,10 @@ class SparkHost:
 
     def _open(self) -> None:
         """Read the checkpoint, unless this host has it in hand already."""
-        _check_folders(self.queries.values())
+        check_folders(self.queries.values())
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
-        targets = [Target(q.name, plan[q.name], _for_workers(q)) for q in self.queries.values()]
+        targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
             self._rewind(manifest)
@@ -159,7 +160,7 @@ class SparkHost:
         if not self._opened:
             self._tidy()
             self.manifests.sweep()
-            sweep(sink for q in self.queries.values() for sink in _folders(q))
+            sweep(sink for q in self.queries.values() for sink in folders(q))
         self._opened = True
 
     def _lay_out(self, partitions: int) -> None:
@@ -189,79 +190,25 @@ class SparkHost:
             if position is not None and hasattr(source, "seek"):
                 source.seek(position)
 
-    def _check_frames(self, names: list[str]) -> None:
-        """Spark's part of the checkpoint must fit the streams there are and the epoch that our part is at."""
-        if self.ledger.epoch >= 0 and names != self.ledger.frames:
-            was, now = (", ".join(map(repr, some)) or "none" for some in (self.ledger.frames, names))
-            raise StateError(
-                f"this checkpoint was made with the streaming data frames {was}, and now there are {now}",
-                hint="Keep a query on each of them, or start with an empty checkpoint.",
-            )
-        offset = self.checkpoint / "spark" / "offsets" / str(self.ledger.epoch)
-        if names and self.ledger.epoch >= 0 and not offset.exists():
-            raise StateError(
-                f"{offset} is missing: Spark no longer knows what epoch {self.ledger.epoch} had read",
-                hint=f"Restore the folder {self.checkpoint / 'spark'}.",
-            )
-        self.ledger.frames = names
-
-    def _check_next(self, epoch: int) -> None:
-        """Epochs follow one another; a gap means that Spark has read rows that no manifest knows of."""
-        last = self.ledger.epoch
-        if epoch != last + 1:
-            spark = self.checkpoint / "spark"
-            raise StateError(
-                f"Spark goes on with epoch {epoch}, but the last manifest is that of epoch {last}",
-                hint=f"To fall back to epoch {last}, remove what {spark / 'commits'} has after {last}, what "
-                f"{spark / 'offsets'} has after {last + 1}, and the sinks' files after "
-                f"part-{self.ledger.sequence:08d}.",
-            )
-
     # --- driving -------------------------------------------------------------------------------
 
     def _run_streaming(
         self, streaming: dict[str, DataFrame], trigger: Trigger, stopping: Callable[[], bool], report: ReportTo
     ) -> None:
-        names = list(streaming)
-        failure: list[BaseException] = []
-        under_way = threading.Lock()
+        schemas = {name: arrow_schema(frame) for name, frame in streaming.items()}
 
-        def on_batch(frame: DataFrame, epoch: int) -> None:
-            with under_way:
-                if stopping():
-                    raise _StoppedError
-                if epoch == self.ledger.epoch:
-                    log.info("epoch %d is committed already", epoch)
-                    return
-                try:
-                    self._check_next(epoch)
-                    settle_session(frame.sparkSession, self.partitions)
-                    self._step(frame, names, epoch, self._next_local(), report, settle=isinstance(trigger, Every))
-                except BaseException as error:
-                    failure.append(error)
-                    raise
+        def on_epoch(frame: DataFrame, epoch: int) -> None:
+            if epoch == self.ledger.epoch:
+                log.info("epoch %d is committed already", epoch)
+                return
+            check_next(self.ledger, self.checkpoint, epoch)
+            settle_session(frame.sparkSession, self.partitions)
+            arrivals = Arrivals(frame, schemas, self._next_local())
+            self._step(arrivals, epoch, report, settle=isinstance(trigger, Every))
 
-        writer = tagged(streaming).writeStream.foreachBatch(on_batch).queryName("millstream " + ", ".join(self.queries))
-        writer = writer.option("checkpointLocation", str(self.checkpoint / "spark"))
-        match trigger:
-            case AvailableNow() | Once():
-                writer = writer.trigger(availableNow=True)
-            case Every(seconds):
-                writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
-        query = writer.start()
-        try:
-            while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
-                if stopping():
-                    with under_way:  # the epoch under way ends first
-                        pass
-                    query.stop()
-        except StreamingQueryException:
-            if failure:
-                raise failure[0] from None
-            if not stopping():
-                raise
-        finally:
-            self.spark_progress = [dict(one.durationMs) for one in query.recentProgress]
+        name = "millstream " + ", ".join(self.queries)
+        where = self.checkpoint / "spark"
+        self.spark_progress = follow(streaming, trigger, on_epoch, stopping=stopping, checkpoint=where, name=name)
 
     def _run_batches(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
         waiting = threading.Event()
@@ -271,9 +218,9 @@ class SparkHost:
             local = self._next_local()
             if frames or local:
                 self._batches_taken = True
-                frame = tagged(frames) if frames else None
-                settle = isinstance(trigger, Every)
-                self._step(frame, list(frames), self.ledger.epoch + 1, local, report, settle=settle)
+                schemas = {name: arrow_schema(frame) for name, frame in frames.items()}
+                arrivals = Arrivals(tagged(frames) if frames else None, schemas, local)
+                self._step(arrivals, self.ledger.epoch + 1, report, settle=isinstance(trigger, Every))
             elif isinstance(trigger, Every):
                 self._readers = {}
                 self._flush(report, end=False)
@@ -300,28 +247,15 @@ class SparkHost:
 
     # --- one epoch -----------------------------------------------------------------------------
 
-    def _step(
-        self,
-        frame: DataFrame | None,
-        names: list[str],
-        epoch: int,
-        local: dict[str, Batch],
-        report: ReportTo,
-        *,
-        settle: bool,
-    ) -> None:
+    def _step(self, arrivals: Arrivals, epoch: int, report: ReportTo, *, settle: bool) -> None:
         """Take an epoch's rows; operators learn what was known before them."""
         began = time.monotonic()
         order = self._order({name: one.known for name, one in self._streams().items()})
         supplied = {name: list(given) for name, given in self._supplied.items()}
-        reduction = self._reduction() if frame is not None and not local else None
-        if frame is not None and reduction is not None:
-            reports = self._native_job(frame, names[0], order, reduction, f"epoch {epoch}")
-        else:
-            reports = self._general_job(frame, names, order, local, f"epoch {epoch}")
+        reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
         for source in self._source_nodes():
-            batch = local.get(source.name)
+            batch = arrivals.local.get(source.name)
             given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
             seen = self._streams()[source.name].known
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
@@ -348,60 +282,21 @@ class SparkHost:
             return
         began = time.monotonic()
         order = self._order(target)
-        reports = self._job(order, [], "flush")
+        reports = self.jobs.settle(self.program, order, "flush")
         for name, progress in target.items():
             streams[name].known = progress
         self._take_in(order, reports)
         self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
 
-    def _reduction(self) -> Reduction | None:
+    def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
+        if arrivals.frame is None:
+            return None
         if self._reduces is None or self._reduces[0] is not self.program:
             native = native_reduce(self.program)
             self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))
         return self._reduces[1]
-
-    def _native_job(self, frame: DataFrame, name: str, order: Order, reduction: Reduction, what: str) -> list[Report]:
-        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
-        native = reduction.native
-        meet = reducing(self.program, order, native)
-        reports = self._collect(reduction(frame, order).mapInArrow(meet, PARCEL), what)
-        meters = [report.meters.get(native.source, {}) for report in reports]
-        if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
-            bad = reduction.flagged(frame, order).filter("__apart <> 0").drop("__apart", "__high")
-            schemas = {name: arrow_schema(self.sources[name])}
-            entered = bad.mapInArrow(entering(self.program, order, schemas), PARCEL)
-            apart = self._collect(entered, f"{what}, rows set apart")
-            reports += [Report(staged=report.staged) for report in apart]
-        return reports
-
-    def _general_job(
-        self, frame: DataFrame | None, names: list[str], order: Order, local: dict[str, Batch], what: str
-    ) -> list[Report]:
-        """Kernels take the rows in."""
-        entered: list[DataFrame] = []
-        if frame is not None:
-            schemas = {name: arrow_schema(self.sources[name]) for name in names}
-            entered.append(frame.mapInArrow(entering(self.program, order, schemas), PARCEL))
-        held = blobs(self.spark, local, self.partitions)
-        if held is not None:
-            entered.append(held.mapInArrow(entering_blobs(self.program, order), PARCEL))
-        return self._job(order, entered, what)
-
-    def _job(self, order: Order, entered: list[DataFrame], what: str) -> list[Report]:
-        """One Spark job: rows enter, and meet at each level of stops."""
-        frame = entered[0] if entered else nothing(self.spark)
-        for more in entered[1:]:
-            frame = frame.unionAll(more)
-        for level in range(1, self.program.depth + 1):
-            frame = frame.repartitionById(self.partitions, F.col("partition"))
-            frame = frame.mapInArrow(meeting(self.program, order, level), PARCEL)
-        return self._collect(frame, what)
-
-    def _collect(self, frame: DataFrame, what: str) -> list[Report]:
-        self.spark.sparkContext.setJobDescription(f"millstream {', '.join(self.queries)}: {what}")
-        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
 
     def _order(self, target: Mapping[str, Progress]) -> Order:
         """What the tasks of the next step must know."""
@@ -474,40 +369,9 @@ class SparkHost:
         return sum(meter.get("rows_in", 0) for i, meter in report.meters.items() if i in entrances)
 
 
-class _StoppedError(Exception):
-    """Raised in Spark's thread when an epoch begins after the run was told to stop."""
-
-
-class Elsewhere:
-    """Stands in, where tasks run, for a sink that only the driver can write to."""
-
-    def write(self, rows: Any, epoch: int) -> None:
-        """The driver writes it."""
-
-    def close(self) -> None:
-        """The driver closes it."""
-
-
-def _folders(query: HostQuery) -> list[FolderSink]:
-    return [sink for sinks in query.outputs().values() for sink in sinks if isinstance(sink, FolderSink)]
-
-
-def _check_folders(queries: Iterable[HostQuery]) -> None:
-    """Files are named after the step, so two outputs in one folder would overwrite each other's."""
-    seen: dict[Path, str] = {}
-    for query in queries:
-        for sink in _folders(query):
-            folder = sink._folder.absolute()
-            if folder in seen:
-                raise SinkError(
-                    f'"{folder}" is the folder of two outputs, of {seen[folder]!r} and of {query.name!r}',
-                    hint="Give each output a folder of its own.",
-                )
-            seen[folder] = query.name
-
-
-def _for_workers(query: HostQuery) -> dict[str, list[Any]]:
-    return {
-        output: [sink if isinstance(sink, FolderSink | DiscardSink) else Elsewhere() for sink in sinks]
-        for output, sinks in query.outputs().items()
-    }
+def _partitions(asked: Any, spark: SparkSession) -> int:
+    if asked is None:
+        return max(1, spark.sparkContext.defaultParallelism)
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
+        raise PlanError(f"partitions={asked!r} is not a number of partitions", hint="Give a whole number from 1 up.")
+    return asked

@@ -146,13 +146,13 @@ class Reduction:
 
     def __call__(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame's rows as partials, each in the partition of its group, or of its cell."""
-        good = self.flagged(frame, order)
+        good = self._flagged(frame, order)
         for through in self._path:
             good = through(good)
         grouped = good.groupBy(*self._keys).agg(*self._sums)
         return grouped if self._partition is None else grouped.repartitionById(self._partitions, self._partition)
 
-    def flagged(self, frame: DataFrame, order: Order) -> DataFrame:
+    def _flagged(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame with a column that says which rows are late or have no value to be judged by, and one of ticks."""
         bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
         # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
@@ -163,6 +163,10 @@ class Reduction:
         )
         # In one call: Spark analyses the plan anew for each.
         return frame.withColumns({_APART: F.expr(apart), _HIGH: self._high})
+
+    def set_apart(self, frame: DataFrame, order: Order) -> DataFrame:
+        """The frame's rows that are late or rejected, as they came."""
+        return self._flagged(frame, order).filter(f"{_APART} <> {GOOD}").drop(_APART, _HIGH)
 
 
 def _partials(node: nodes.Aggregate) -> Iterator[Column]:

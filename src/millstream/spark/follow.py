@@ -1,0 +1,65 @@
+"""Following streaming data frames: Spark says when an epoch is, and what is in it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.spark.frames import tagged
+
+OnEpoch = Callable[[DataFrame, int], None]
+"""Takes an epoch's rows and its number; returns when they are committed."""
+
+
+def follow(
+    frames: Mapping[str, DataFrame],
+    trigger: Trigger,
+    on_epoch: OnEpoch,
+    *,
+    stopping: Callable[[], bool],
+    checkpoint: Path,
+    name: str,
+) -> list[dict[str, int]]:
+    """Take epochs until the trigger is done or somebody says stop; returns what Spark measured of each."""
+    failure: list[BaseException] = []
+    under_way = threading.Lock()
+
+    def on_batch(frame: DataFrame, epoch: int) -> None:
+        with under_way:
+            if stopping():
+                raise _StoppedError
+            try:
+                on_epoch(frame, epoch)
+            except BaseException as error:
+                failure.append(error)
+                raise
+
+    writer = tagged(frames).writeStream.foreachBatch(on_batch).queryName(name)
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    match trigger:
+        case AvailableNow() | Once():
+            writer = writer.trigger(availableNow=True)
+        case Every(seconds):
+            writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
+    query = writer.start()
+    try:
+        while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
+            if stopping():
+                with under_way:  # the epoch under way ends first
+                    pass
+                query.stop()
+    except StreamingQueryException:
+        if failure:
+            raise failure[0] from None
+        if not stopping():
+            raise
+    return [dict(one.durationMs) for one in query.recentProgress]
+
+
+class _StoppedError(Exception):
+    """Raised in Spark's thread when an epoch begins after the run was told to stop."""

@@ -1,0 +1,85 @@
+"""The Spark jobs of an epoch: rows enter where they are, and meet where their state is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from millstream.runtime.batch import Batch
+from millstream.runtime.parcel import Report
+from millstream.runtime.program import Program
+from millstream.runtime.tasks import Order
+from millstream.spark.frames import PARCEL, blobs, entering, entering_blobs, meeting, nothing
+from millstream.spark.reduce import Reduction, reducing
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """An epoch's rows: those of streams that Spark reads, in one frame, and those that the driver holds."""
+
+    frame: DataFrame | None = None
+    schemas: Mapping[str, pa.Schema] = field(default_factory=dict[str, pa.Schema])
+    """Of the streams in the frame, in the order of their tags."""
+    local: Mapping[str, Batch] = field(default_factory=dict[str, Batch])
+
+
+class Jobs:
+    """Runs a program's steps on Spark; usually one job each."""
+
+    def __init__(self, spark: SparkSession, partitions: int) -> None:
+        self._spark = spark
+        self._partitions = partitions
+
+    def step(
+        self, program: Program, order: Order, arrivals: Arrivals, reduction: Reduction | None, what: str
+    ) -> list[Report]:
+        """Rows enter and meet; `what` is shown in Spark's own pages."""
+        if arrivals.frame is not None and not arrivals.local and reduction is not None:
+            return self._reduce(program, order, arrivals, reduction, what)
+        entered: list[DataFrame] = []
+        if arrivals.frame is not None:
+            entered.append(arrivals.frame.mapInArrow(entering(program, order, arrivals.schemas), PARCEL))
+        held = blobs(self._spark, arrivals.local, self._partitions)
+        if held is not None:
+            entered.append(held.mapInArrow(entering_blobs(program, order), PARCEL))
+        return self._meet(program, order, entered, what)
+
+    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
+        """No rows: operators only learn what is known."""
+        return self._meet(program, order, [], what)
+
+    def _reduce(
+        self, program: Program, order: Order, arrivals: Arrivals, reduction: Reduction, what: str
+    ) -> list[Report]:
+        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
+        frame: Any = arrivals.frame
+        native = reduction.native
+        met = reduction(frame, order).mapInArrow(reducing(program, order, native), PARCEL)
+        reports = self._collect(program, met, what)
+        meters = [report.meters.get(native.source, {}) for report in reports]
+        if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
+            bad = reduction.set_apart(frame, order)
+            entered = bad.mapInArrow(entering(program, order, arrivals.schemas), PARCEL)
+            apart = self._collect(program, entered, f"{what}, rows set apart")
+            reports += [Report(staged=report.staged) for report in apart]
+        return reports
+
+    def _meet(self, program: Program, order: Order, entered: list[DataFrame], what: str) -> list[Report]:
+        """One job: parcels meet at each level of stops."""
+        frame = entered[0] if entered else nothing(self._spark)
+        for more in entered[1:]:
+            frame = frame.unionAll(more)
+        for level in range(1, program.depth + 1):
+            frame = frame.repartitionById(self._partitions, F.col("partition"))
+            frame = frame.mapInArrow(meeting(program, order, level), PARCEL)
+        return self._collect(program, frame, what)
+
+    def _collect(self, program: Program, frame: DataFrame, what: str) -> list[Report]:
+        queries = ", ".join(target.name for target in program.targets)
+        self._spark.sparkContext.setJobDescription(f"millstream {queries}: {what}")
+        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
