@@ -136,6 +136,10 @@ class Engine:
         query.name = chosen
         self._queries[chosen] = query
 
+    def placed(self, node: nodes.Node, piece: Piece) -> None:
+        """Remember where in a statement a node was asked for, so that a refusal can point there."""
+        self._places[id(node)] = (node, piece)
+
     def punctuate(self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any) -> None:
         """Supply a punctuation to a stream; it takes effect at the end of the next epoch."""
         node = stream.node
@@ -156,7 +160,8 @@ class Engine:
 
     def explain(self) -> str:
         """Every query as a tree: where each part runs, what is shared, which strategies were chosen and why."""
-        return self.host.explain({name: query.node for name, query in self._queries.items()}, self._sources)
+        asked = {name: query.node for name, query in self._queries.items()}
+        return self.host.explain(asked, self._sources, unbounded=self._allowed)
 
     def check(self, *, end_of_stream: bool = False) -> Report:
         """What each operator keeps, what lets it forget and how long that takes, or why it never would.
