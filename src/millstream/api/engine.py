@@ -19,6 +19,7 @@ from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.report import Report, report
+from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
@@ -106,7 +107,9 @@ class Engine:
             _known(mark, visible, "the mark")
             _check_mark(mark, visible.field(mark).type)
             visible = visible.remove(visible.get_field_index(mark))
-        node = nodes.Source(name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible))
+        raw = _is_frame(source) and UNREADABLE in source.schema.names
+        promise = _bound(progress, visible)
+        node = nodes.Source(name=name, schema=visible, progress=promise, domains=_domains(visible), raw=raw)
         self._sources[name] = made
         self._streams[name] = node
         return Stream(self, node)
