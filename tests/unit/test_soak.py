@@ -36,7 +36,9 @@ PLANS: dict[str, Any] = {
     "wid": windowed("wid", range=100, slide=20),
     "buffered": windowed("buffered", range=100, slide=20),
     "adaptive": windowed("adaptive", range=100, slide=20),
-    "differential": lambda s: s.window("ts", range=100, slide=20).group_by("k").agg(n=ms.count(), strategy="differential"),
+    "differential": lambda s: (
+        s.window("ts", range=100, slide=20).group_by("k").agg(n=ms.count(), strategy="differential")
+    ),
     "tumbling": windowed("auto", range=50),
     "sessions": windowed("auto", gap=5),
     "slide-by-tuple": lambda s: s.window("ts", range=20, per="tuple").agg(n=ms.count()),

@@ -1,4 +1,4 @@
-"""Grouping without a window, partitions that end, and what operators promise: as the contracts say, on the operators."""
+"""Grouping without a window, partitions that end, and what operators promise: as their contracts say."""
 
 from __future__ import annotations
 

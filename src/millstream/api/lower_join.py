@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from millstream.api.blame import at, settle
-from millstream.api.join import band, built, shared_domain
+from millstream.api.join import built, shared_domain
 from millstream.api.query import Query
 from millstream.api.stream import Stream
 from millstream.core.domain import Domain
@@ -202,22 +204,28 @@ class _Step:
         return self.names.qualified.get((relation, column), column)
 
     def _by_limits(self, limits: Sequence[Limit]) -> Time:
-        """The limits on one pair of attributes: one that progresses on both sides, if there is such."""
-        pairs = dict.fromkeys((one.left, one.right) for one in limits)
-        if not pairs:
-            return None, None
+        """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""
+        schemas = self.left.stream.schema, self.right.stream.schema
         moving = [set(progressing(one.stream.node)) for one in (self.left, self.right)]
         own = self._own(self.left), self._own(self.right)
-        best = max(pairs, key=lambda pair: (own[0][pair[0]] in moving[0]) + (own[1][pair[1]] in moving[1]))
+
+        def worth(pair: tuple[str, str]) -> int:
+            names = [own[side][pair[side]] for side in (0, 1)]
+            times = [pa.types.is_temporal(schemas[side].field(names[side]).type) for side in (0, 1)]
+            return 2 * sum(names[side] in moving[side] for side in (0, 1)) + all(times)
+
+        pairs = {pair: worth(pair) for pair in dict.fromkeys((one.left, one.right) for one in limits)}
+        best = max(pairs, key=pairs.__getitem__, default=None)
+        if best is None or not pairs[best]:
+            return None, None
         names = own[0][best[0]], own[1][best[1]]
-        domain = shared_domain((self.left.stream.schema, self.right.stream.schema), names)
+        domain = shared_domain(schemas, names)
         low = _tightest([_ticks(one, domain) for one in limits if (one.left, one.right) == best and one.least], max)
         high = _tightest(
             [_ticks(one, domain) for one in limits if (one.left, one.right) == best and not one.least], min
         )
-        made = band(names, domain, None, None)
         return nodes.Band(
-            left=made.left, right=made.right,
+            left=names[0], right=names[1],
             low=None if low is None else low[0], low_strict=low is not None and low[1],
             high=None if high is None else high[0], high_strict=high is not None and high[1],
         ), domain  # fmt: skip
