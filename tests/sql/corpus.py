@@ -26,6 +26,7 @@ def packets(seed: int, n: int = 150) -> list[Row]:
             "destIP": rnd.choice(["a", "b"]),
             "len": rnd.randint(40, 1500),
             "length": rnd.randint(40, 1500),
+            "flag": rnd.choice(["SYN", "SYN_ACK"]),
             "minute": second // 60,
             "second": second,
         }
@@ -256,7 +257,7 @@ JOINS = {
     "Q5-8": "SELECT Main1.srcIP,Main2.destIP,Main2.ts FROM Main1[WA ts,RANGE 3 min],Main2[WA ts,RANGE 2 min] "
     "WHERE Main1.srcIP=Main2.destIP",
     "Q7-1": "SELECT S0.ts,S1.ts,count(*) FROM S0[WA ts,RANGE 2 min],S1[WA ts,RANGE 2 min] WHERE S0.srcIP=S1.destIP and "
-    "((S0.ts<S1.ts and S0.flag=SYN and S1.flag=SYN_ACK) or (S0.ts>S1.ts and S0.flag=SYN_ACK and S1.flag=SYN)) "
+    "((S0.ts<S1.ts and S0.flag='SYN' and S1.flag='SYN_ACK') or (S0.ts>S1.ts and S0.flag='SYN_ACK' and S1.flag='SYN')) "
     "GROUP BY S0.ts,S1.ts",
     "Q7-2": "SELECT count(*)[RANGE 1 minute,SLIDE 1 minute,WA M1.ts] FROM M1[RANGE 5 sec,WA ts],M2[RANGE 5 sec,WA ts] "
     f"WHERE {CROSSED}",

@@ -55,8 +55,31 @@ def test_q2_1_leaves_before_the_end_of_the_stream() -> None:
 
 
 @pytest.mark.parametrize("name", JOINS)
-def test_a_join_says_that_it_is_not_there_yet(name: str) -> None:
+def test_a_join_is_planned_and_says_at_the_start_that_it_is_not_there_yet(name: str) -> None:
     engine, _ = make_engine()
+    engine.sql(JOINS[name], name="q")
 
-    with pytest.raises(ms.PlanError, match="not yet: join"):
-        engine.sql(JOINS[name])
+    assert " join on " in engine.explain()
+    with pytest.raises(ms.NotYetError, match="not yet: join"):
+        engine.start(ms.available_now(), end_of_stream=True)
+
+
+BOUNDED = [name for name in JOINS if name != "by JOIN"]  # which has a RANGE on one side only
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_join_with_a_bound_on_time_is_safe(name: str) -> None:
+    engine, _ = make_engine()
+    engine.sql(JOINS[name], name="q")
+
+    assert engine.check().safe
+    with pytest.raises(ms.NotYetError, match="not yet: join"):
+        engine.start(ms.available_now())
+
+
+def test_a_join_with_a_bound_at_one_end_is_refused() -> None:
+    engine, _ = make_engine()
+    engine.sql(JOINS["by JOIN"], name="q")
+
+    with pytest.raises(ms.ContractError, match="bounded at one end only"):
+        engine.start(ms.available_now())

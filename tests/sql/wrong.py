@@ -56,7 +56,6 @@ WRONG: dict[str, str] = {
     "union of different columns": "SELECT ts, price FROM bids UNION ALL SELECT ts FROM bids",
     "union of different types": "SELECT price AS x FROM bids UNION ALL SELECT item AS x FROM bids",
     # Aggregates.
-    "aggregate without window": "SELECT item, count(*) AS n FROM bids GROUP BY item",
     "aggregate in where": f"SELECT max(price) AS m {FROM} WHERE max(price) > 3",
     "aggregate in aggregate": f"SELECT max(sum(price)) AS m {FROM}",
     "not grouped": f"SELECT item, price, count(*) AS n {FROM} GROUP BY item",
@@ -94,7 +93,13 @@ WRONG: dict[str, str] = {
     "FROM TABLE(CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL '7' SECOND, INTERVAL '1' MINUTE))",
     "another promise": f"SELECT count(*) AS n FROM bids WATERMARK ts DELAY OF INTERVAL 9 SECONDS {WINDOW}",
     # Joins.
-    "join": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.item",
+    "join with an ambiguous column": "SELECT price FROM bids a JOIN bids b ON a.item = b.item",
+    "join on different types": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.price",
+    "join with an aggregate in on": "SELECT a.price FROM bids a JOIN bids b ON max(a.price) = b.price",
+    "join of rows": "SELECT a.price FROM bids [RANGE 5 rows, WATTR row-num] a, bids [RANGE 5 rows, WATTR row-num] b",
+    "natural join": "SELECT item FROM bids a NATURAL JOIN bids b",
+    "limit without any window": "SELECT item, count(*) AS n FROM bids GROUP BY item LIMIT 3",
+    "window column without a window": "SELECT window_end, count(*) AS n FROM bids GROUP BY item",
     "join with an unknown stream": "SELECT a.price FROM bids a, asks b",
     # Streams and sinks.
     "no path": "CREATE STREAM s FROM parquet",

@@ -248,6 +248,22 @@ def test_files_are_named_by_text(tmp_path: Path) -> None:
             ms.files(path, pattern=pattern)  # pyright: ignore[reportArgumentType]  the point
 
 
+def test_no_path_is_not_the_current_folder() -> None:
+    with pytest.raises(ms.SourceError, match='"" names no file and no folder') as raised:
+        stream("")
+    assert raised.value.hint == 'For the current folder, write ".".'
+
+
+@pytest.mark.parametrize("timeout", ["x", True, [1]])
+def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
+    query = stream().where("true").named("a")
+    run = query.engine.start()
+    for wait in (run.await_termination, run.process_all_available):
+        with pytest.raises(ms.RunError, match="is not a number of seconds"):
+            wait(timeout)
+    assert run.await_termination(30)
+
+
 def test_the_punctuations_of_an_epoch_are_a_list() -> None:
     with pytest.raises(ms.SourceError, match="the punctuations of epoch 0 are str, not a list"):
         stream([ms.Epoch([{"ts": 1}], "ts < 5")])  # pyright: ignore[reportArgumentType]  the point

@@ -108,6 +108,49 @@ def test_check_says_what_each_statement_gives(script: Path) -> None:
     assert not Path("out").exists()
 
 
+def test_check_says_what_each_query_keeps_and_for_how_long(script: Path) -> None:
+    _, out, _ = call("check", script)
+
+    assert "query out: safe" in out
+    assert "    horizon  15 of ts: range 10 + disorder 5" in out
+
+
+UNBOUNDED = "CREATE STREAM bids FROM parquet 'in' PROGRESS ON ts WITHIN 5;\nSELECT DISTINCT item FROM bids;\n"
+
+
+def test_check_refuses_what_would_keep_rows_for_ever_unless_the_streams_end(script: Path) -> None:
+    script.write_text(UNBOUNDED)
+
+    code, out, _ = call("check", script)
+
+    assert 2 == code
+    assert "query query_1: refused" in out
+    assert 'bids {[[item:#]]}: ms.supplied(per="item")' in out
+    assert 0 == call("check", script, "--ends")[0]
+
+
+def test_run_refuses_it_too_unless_the_streams_end_or_it_is_allowed(script: Path) -> None:
+    script.write_text(UNBOUNDED)
+
+    code, _, err = call("run", script, "--keep-open")
+
+    assert 2 == code
+    assert "line 2, column 1: distinct on item keeps every item for ever" in err
+    assert 0 == call("run", script)[0]
+    assert 0 == call("run", script, "--keep-open", "--allow-unbounded")[0]
+
+
+def test_a_refusal_for_machines(script: Path) -> None:
+    script.write_text(UNBOUNDED)
+
+    (said,) = lines(call("run", script, "--keep-open", "--json")[1])
+    assert (False, "ContractError") == (said["ok"], said["error"])
+    assert ["distinct on item"] == [one["operator"] for one in said["problems"]]
+    (checked,) = lines(call("check", script, "--json")[1])
+    assert [False] == [one["safe"] for one in checked["contracts"]]
+    assert [{"bids": ["[[item:#]]"]}] == checked["contracts"][0]["would_do"]
+
+
 WRONG = "CREATE STREAM bids FROM parquet 'in';\nSELECT prize FROM bids;\nSELECT itm FROM bids;\n"
 
 

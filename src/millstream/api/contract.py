@@ -30,7 +30,7 @@ def refuse(report: Report, places: Places) -> None:
 
 def _block(answer: Answer, places: Places) -> str:
     told = [_told(answer.checked.name, node, refusal, places) for node, refusal in answer.checked.refusals]
-    would_do = answer.remedies
+    would_do = answer.would_do()
     if would_do:
         told.append("\n".join(("One of these would do:", *(f"  {one}" for one in would_do))))
     return "\n".join(told)

@@ -13,6 +13,7 @@ from millstream.api.query import Query
 from millstream.api.rate import Rate
 from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
+from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources import files
 from millstream.sql import statements as sql
 from millstream.sql.types import Type, read_type
@@ -42,7 +43,7 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     known: list[str] = []
     with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
         source = _source(engine, statement, schema, options)
-        known = list(source.schema.names)
+        known = [name for name in source.schema.names if name != UNREADABLE]
     settle(problems)
     made: Any = None
     if statement.progress is not None:
@@ -100,25 +101,28 @@ def _source(engine: Engine, statement: sql.CreateStream, schema: pa.Schema | Non
         case "rate":
             if schema is not None:
                 raise SourceError("rate has the columns timestamp and value", hint="Leave the columns out.")
+            if engine.spark is not None and set(options) <= {"rowsPerSecond"}:
+                return _scan().rate_frame(engine.spark, options.get("rowsPerSecond", 1))
             return Rate(options.get("rowsPerSecond", 1), options.get("rows"), options.get("start"))
-        case name:
+        case name if engine.spark is not None and "epoch_rows" not in options:
+            return _scan().file_frame(engine.spark, path, name, schema, **options)
+        case name:  # only this process can cut a file
             return files(path, name, schema=schema, **options)
 
 
+def _scan() -> Any:
+    from millstream.spark import scan  # noqa: PLC0415 - the local host runs without pyspark
+
+    return scan
+
+
 def _kafka(spark: Any, options: dict[str, Any]) -> Any:
-    """A streaming data frame, for Spark is what reads Kafka; its connector is a package of its own."""
     if spark is None:
         raise SourceError(
             "kafka is read through Spark, and this engine has none",
             hint=f"Run on Spark, started with --packages {_CONNECTOR}:<version of Spark>.",
         )
-    try:
-        return spark.readStream.format("kafka").options(**options).load()
-    except Exception as error:
-        raise SourceError(
-            f"kafka cannot be read: {str(error).splitlines()[0]}",
-            hint=f"Spark needs its connector: start it with --packages {_CONNECTOR}:{spark.version}.",
-        ) from error
+    return _scan().kafka_frame(spark, options)
 
 
 def _check_names(progress: sql.Progress, known: list[str], problems: list[Problem]) -> None:

@@ -19,6 +19,7 @@ from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.report import Report, report
+from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
@@ -106,7 +107,9 @@ class Engine:
             _known(mark, visible, "the mark")
             _check_mark(mark, visible.field(mark).type)
             visible = visible.remove(visible.get_field_index(mark))
-        node = nodes.Source(name=name, schema=visible, progress=_bound(progress, visible), domains=_domains(visible))
+        raw = _is_frame(source) and UNREADABLE in source.schema.names
+        promise = _bound(progress, visible)
+        node = nodes.Source(name=name, schema=visible, progress=promise, domains=_domains(visible), raw=raw)
         self._sources[name] = made
         self._streams[name] = node
         return Stream(self, node)
@@ -136,6 +139,10 @@ class Engine:
         query.name = chosen
         self._queries[chosen] = query
 
+    def placed(self, node: nodes.Node, piece: Piece) -> None:
+        """Remember where in a statement a node was asked for, so that a refusal can point there."""
+        self._places[id(node)] = (node, piece)
+
     def punctuate(self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any) -> None:
         """Supply a punctuation to a stream; it takes effect at the end of the next epoch."""
         node = stream.node
@@ -156,7 +163,8 @@ class Engine:
 
     def explain(self) -> str:
         """Every query as a tree: where each part runs, what is shared, which strategies were chosen and why."""
-        return self.host.explain({name: query.node for name, query in self._queries.items()}, self._sources)
+        asked = {name: query.node for name, query in self._queries.items()}
+        return self.host.explain(asked, self._sources, unbounded=self._allowed)
 
     def check(self, *, end_of_stream: bool = False) -> Report:
         """What each operator keeps, what lets it forget and how long that takes, or why it never would.

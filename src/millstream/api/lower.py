@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
-from millstream.api.lower_window import progressing, ticking, windowed
+from millstream.api.lower_join import Item, Made, joined
+from millstream.api.lower_window import ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
 from millstream.api.stream import Stream, Windowed
 from millstream.core.errors import MillstreamError, nearest
 from millstream.core.problem import Problem
 from millstream.plan import nodes
+from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
 from millstream.sql.expressions import Names, quoted, scalar, spelled
 from millstream.sql.grouping import WINDOW_COLUMNS, Grouping, grouping, has_aggregates
@@ -71,23 +73,35 @@ class _Lowering:
         self.problems: list[Problem] = []
 
     def select(self, select: sql.Select) -> Query:
-        stream, relations = self._from(select.source)
-        settle(self.problems)
-        names = Names(tuple(stream.schema.names), relations)
-        if select.where is not None:
-            condition = scalar(select.where, names, self.problems, "WHERE")
-            if not self.problems:
-                with at(select.where, self.problems):
-                    stream = stream.where(condition)
+        stream, names, condition = self._input(select)
+        if condition is not None and select.where is not None and not self.problems:
+            with at(select.where, self.problems):
+                stream = stream.where(condition)
         window = self._window(select)
         if window is not None or has_aggregates(select, names):
             made = self._aggregate(select, stream, names, window)
         else:
             made = self._project(select, stream, names)
         settle(self.problems)
-        return made.distinct() if select.distinct else made
+        if not select.distinct:
+            return made
+        apart = made.distinct()
+        self.engine.placed(apart.node, select.piece)
+        return apart
 
     # --- FROM ---
+
+    def _input(self, select: sql.Select) -> tuple[Stream, Names, str | None]:
+        """What FROM means, the names of its columns, and the condition that is left of WHERE."""
+        if isinstance(select.source, sql.FromJoin):
+            made = self._join(select.source, select.where)
+            return made.stream, made.names, made.where
+        stream, relations = self._from(select.source)
+        settle(self.problems)
+        names = Names(tuple(stream.schema.names), relations)
+        if select.where is None:
+            return stream, names, None
+        return stream, names, scalar(select.where, names, self.problems, "WHERE")
 
     def _from(self, source: sql.From) -> tuple[Stream, tuple[str, ...]]:
         """The stream that FROM means, and the names that its columns may be qualified with."""
@@ -104,8 +118,8 @@ class _Lowering:
                 with at(source.piece, self.problems):
                     first = first.union(*others)
                 return first, (*alias, *(name for _, names in parts for name in names))
-            case sql.FromJoin():
-                return self._join(source), alias
+            case sql.FromJoin():  # in parentheses, so that its streams are one
+                return self._join(source, None).stream, alias
 
     def _named(self, source: sql.FromName) -> Stream:
         name, catalog = source.name.text, Catalog(self.engine)
@@ -122,20 +136,13 @@ class _Lowering:
             raise source.delay.piece.error(f"{found} is no stream but a query", "Promise it where its stream is read.")
         return made
 
-    def _join(self, source: sql.FromJoin) -> Stream:
+    def _join(self, source: sql.FromJoin, where: Piece | None) -> Made:
+        items: list[Item] = []
         for one in source.inputs:
             with at(one.piece, self.problems):
-                self._from(one)
-        if not self.problems:
-            self.problems.append(
-                source.piece.problem(
-                    f"not yet: join, the operator that {len(source.inputs)} streams in FROM need",
-                    "Queries over one stream, or a UNION of several, run today.",
-                    not_yet=True,
-                )
-            )
+                items.append(Item(*self._from(one), one))
         settle(self.problems)
-        raise AssertionError
+        return joined(source, items, where, self.problems)
 
     def _window(self, select: sql.Select) -> sql.Window | None:
         """The window of the query, wherever it was written."""
@@ -170,16 +177,27 @@ class _Lowering:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]
             stream = self._computed(stream, [*every, *made.computed])
             settle(self.problems)
-        cut = ticking(stream, str(made.tick)) if window is None else windowed(stream, window, names, self.problems)
+        if window is not None:
+            cut = windowed(stream, window, names, self.problems)
+        else:
+            cut = stream.group_by() if made.tick is None else ticking(stream, made.tick)
         settle(self.problems)
         assert cut is not None
         result = self._called(cut.group_by(*made.groups), made)
+        aggregate = next(one for one in reversed(list(nodes.walk(result.node))) if isinstance(one, nodes.Aggregate))
+        self.engine.placed(aggregate, select.piece if window is None else window.piece)
         if made.having is not None and select.having is not None:
             with at(select.having, self.problems):
                 result = result.where(made.having)
         settle(self.problems)
         if select.limit is not None:
-            return self._top(made, result, select.limit.rows)
+            if window is None and made.tick is None:
+                raise select.limit.piece.error("LIMIT has no window to count in", "Give the query a window.")
+            top = self._top(made, result, select.limit.rows)
+            self.engine.placed(
+                next(one for one in nodes.walk(top.node) if isinstance(one, nodes.Top)), select.limit.piece
+            )
+            return top
         if made.outputs is not None:
             result = _as_query(self._computed(result, made.outputs))
         return self._ordered(select, made, result)
@@ -241,7 +259,9 @@ class _Lowering:
             )
             return stream
         with at(piece, self.problems):
-            return stream.sort(found)
+            made = stream.sort(found)
+            self.engine.placed(made.node, piece)
+            return made
         return stream
 
 

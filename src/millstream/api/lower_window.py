@@ -11,7 +11,6 @@ from millstream.api.stream import Stream, Windowed
 from millstream.core.domain import Domain, Kind
 from millstream.core.problem import Problem
 from millstream.kernels.ticks import domain_of
-from millstream.plan import nodes
 from millstream.sql import statements as sql
 from millstream.sql.expressions import Names
 from millstream.sql.projection import resolve
@@ -58,28 +57,6 @@ def ticking(stream: Stream, attribute: str) -> Windowed:
     elif domain.kind is Kind.DECIMAL:
         length = str(Decimal(1).scaleb(-domain.scale))
     return stream.window(attribute, range=length)
-
-
-def progressing(node: nodes.Node) -> tuple[str, ...]:
-    """The columns of a node that punctuation speaks of."""
-    match node:
-        case nodes.Source():
-            attribute = None if node.progress is None else node.progress.attribute
-            return () if attribute is None else (attribute,)
-        case nodes.Project():
-            below = progressing(node.input)
-            return tuple(name for name, one in node.columns if one.plain in below)
-        case nodes.Union():
-            first, *others = (progressing(one) for one in node.inputs)
-            return tuple(name for name in first if all(name in other for other in others))
-        case nodes.Aggregate():
-            return ("window_end", "window_start", "window_id")
-        case nodes.Join():
-            below = [progressing(one) for one in node.inputs]
-            leaving = node.schema.names
-            return tuple(one.name for one in node.columns if one.column in below[one.side] and one.name in leaving)
-        case _:
-            return progressing(node.input)
 
 
 def _sliding(stream: Stream, window: sql.Sliding, attribute: str, keys: list[str]) -> Windowed:

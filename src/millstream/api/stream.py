@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.api.join import Keys, join_node
 from millstream.api.window import make_windows
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
+from millstream.core.expression import Expression
+from millstream.core.window import WHOLE
 from millstream.kernels.expression import type_of
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
@@ -20,6 +23,9 @@ from millstream.sql.expression import expression, named_expression
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
     from millstream.api.query import Query
+
+WHOLE_COLUMN = "__whole"
+"""The constant that grouping without a window has in place of a windowing attribute."""
 
 
 class Stream:
@@ -66,6 +72,43 @@ class Stream:
                 )
         every = (self.node, *(other.node for other in others))
         return self._query(nodes.Union(inputs=every, schema=self.schema))
+
+    def join(
+        self,
+        other: Stream,
+        on: Keys = None,
+        how: str = "inner",
+        *,
+        within: Any = None,
+        window: Any = None,
+        time: str | tuple[str, str] | None = None,
+        where: str | None = None,
+    ) -> Query:
+        """Pairs of rows of two streams: `bids.join(asks, on="item", within="5 minutes")`.
+
+        on              columns that must be equal: a name, a list of names, or pairs `[("src", "dest")]`.
+        how             inner, left, right, full, semi, anti; Spark's other words for them too.
+        within          how far apart in time the rows may be: a length, or `(low, high)`, which is
+                        left + low <= right <= left + high. Without it rows would be kept for ever.
+        window          instead: both are in the same tumbling window of this length.
+        time            the attributes that `within` and `window` are on (default: those that progress).
+        where           any further condition, over the columns of the pair. Names that both sides have become
+                        `left_…` and `right_…`; a key of one name is one column.
+        """
+        made = join_node(
+            self, other, on, how, within=within, window=window, time=time,
+            condition=None if where is None else lambda names: expression(where, names),
+        )  # fmt: skip
+        return self._query(made)
+
+    def group_by(self, *columns: str) -> Windowed:
+        """Aggregate without a window: one answer a group, when punctuation says that the group is over."""
+        names = [Expression.column(name) for name in self.schema.names]
+        whole = expression("0", self.schema.names)
+        items = (*((str(one), one) for one in names), (WHOLE_COLUMN, whole))
+        schema = self.schema.append(pa.field(WHOLE_COLUMN, pa.int32()))
+        node = nodes.Project(input=self.node, columns=items, schema=schema, hidden=True)
+        return Windowed(Stream(self.engine, node), WHOLE_COLUMN, (WHOLE,), ()).group_by(*columns)
 
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""
@@ -170,6 +213,11 @@ class Windowed:
                     f"{name}={call!r} is not an aggregate",
                     hint='Write one such as n=ms.count() or t=ms.sum("x").',
                 )
+            if self.windows == (WHOLE,) and call.function in ("first", "last"):
+                raise PlanError(
+                    f"{name}={call} needs a window, whose attribute says which row is {call.function}",
+                    hint='Use ms.max_by("x", "ts") or ms.min_by("x", "ts").',
+                )
         if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
             raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
         names = self.stream.schema.names
@@ -183,7 +231,15 @@ class Windowed:
             parse=lambda text: expression(text, names),
             options={} if hysteresis is None else {"hysteresis": hysteresis},
         )
-        return self.stream._query(node)
+        return self.stream._query(_without_window(node) if self.windows == (WHOLE,) else node)
+
+
+def _without_window(node: nodes.Aggregate) -> nodes.Project:
+    """Groups and aggregates only: what has no window has no window columns."""
+    names = [*node.groups, *(one.name for one in node.aggregates)]
+    columns = tuple((name, Expression.column(name)) for name in names)
+    schema = pa.schema([node.schema.field(name) for name in names])
+    return nodes.Project(input=node, columns=columns, schema=schema, hidden=True)
 
 
 def _unique(names: Sequence[str]) -> None:

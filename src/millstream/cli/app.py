@@ -19,7 +19,7 @@ from millstream.cli import bench as benches
 from millstream.cli import checking, running
 from millstream.cli.failure import FAILED, WRONG, print_json, report
 from millstream.cli.versions import versions
-from millstream.core.errors import MillstreamError, SqlError
+from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.demo import ROWS, run_demo
 
 app = typer.Typer(
@@ -98,13 +98,18 @@ def run(
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Do not take the end of the input for the end of the streams.")
     ] = False,
+    allow_unbounded: Annotated[
+        bool, typer.Option("--allow-unbounded", help="Run queries too that would keep rows for ever.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print of each epoch.")] = 20,
     host: Host = HostName.local,
     checkpoint: Annotated[Path | None, typer.Option(help="The folder that a restart continues from (Spark).")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the queries of a file."""
-    asked = running.Asked(every=every, keep_open=keep_open, limit=limit, as_json=as_json)
+    asked = running.Asked(
+        every=every, keep_open=keep_open, allow_unbounded=allow_unbounded, limit=limit, as_json=as_json
+    )
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, checkpoint)
         raise typer.Exit(running.run(_script(file), engine, asked))
@@ -122,10 +127,22 @@ def explain(file: File, *, host: Host = HostName.local, as_json: Json = False) -
 
 
 @app.command()
-def check(file: File, *, as_json: Json = False) -> None:
-    """Read every statement of a file and see whether its names, types and operators are there."""
+def check(
+    file: File,
+    *,
+    ends: Annotated[
+        bool, typer.Option("--ends", help="Take the end of the input for the end of the streams, as run does.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read every statement of a file: are its names and types there, and will its queries forget?
+
+    For each operator it says what it keeps, which punctuation lets it forget, and how long that takes. Streams are
+    taken to go on for ever.
+    """
     with _told(as_json=as_json):
-        raise typer.Exit(checking.check(_script(file), running.engine_on("local", None), as_json=as_json))
+        engine = running.engine_on("local", None)
+        raise typer.Exit(checking.check(_script(file), engine, ends=ends, as_json=as_json))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -154,7 +171,7 @@ def _told(*, as_json: bool) -> Iterator[None]:
         yield
     except MillstreamError as error:
         report(error, as_json=as_json)
-        raise typer.Exit(WRONG if isinstance(error, SqlError) else FAILED) from None
+        raise typer.Exit(WRONG if isinstance(error, SqlError | ContractError) else FAILED) from None
 
 
 def _script(file: Path) -> Script:

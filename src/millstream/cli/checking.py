@@ -21,12 +21,14 @@ def explain(script: Script, engine: Engine) -> dict[str, str]:
     return {plan.splitlines()[0].removeprefix("query "): plan for plan in plans if plan}
 
 
-def check(script: Script, engine: Engine, *, as_json: bool) -> int:
-    """Say of each statement whether it holds; returns the exit code."""
+def check(script: Script, engine: Engine, *, ends: bool, as_json: bool) -> int:
+    """Say of each statement whether it holds, and of each query whether it forgets; returns the exit code."""
     done = script.check(engine)
-    wrong = any(one.problems for one in done)
+    report = engine.check(end_of_stream=ends)
+    wrong = not report.safe or any(one.problems for one in done)
     if as_json:
-        print_json({"ok": not wrong, "statements": [_as_dict(one) for one in done]})
+        contracts = report.to_dict()["queries"]
+        print_json({"ok": not wrong, "statements": [_as_dict(one) for one in done], "contracts": contracts})
         return WRONG if wrong else 0
     console = Console()
     view = Table(box=box.SIMPLE_HEAD, show_edge=False)
@@ -37,6 +39,9 @@ def check(script: Script, engine: Engine, *, as_json: bool) -> int:
         verdict = Text(_verdict(one), style="red" if one.problems else "")
         view.add_row(str(one.line), one.kind, Text(one.name), verdict)
     console.print(view)
+    if report.answers:
+        console.print()
+        console.print(Text(str(report)), soft_wrap=True)
     show_problems(Console(stderr=True), [problem for one in done for problem in one.problems])
     return WRONG if wrong else 0
 

@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from millstream.core.errors import MillstreamError, SqlError
+from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.core.problem import Problem
+from millstream.plan.report import Report
 
 FAILED, WRONG, STOPPED = 1, 2, 130
 
@@ -21,13 +22,21 @@ def report(error: MillstreamError, *, as_json: bool = False) -> None:
     """Say what is wrong: to people on the error stream, to machines as one line of JSON."""
     if as_json:
         problems = error.problems if isinstance(error, SqlError) else ()
-        facts: list[Any] = [as_dict(one) for one in problems] or [{"fact": error.fact, "hint": error.hint}]
+        facts: list[Any] = [as_dict(one) for one in problems] or _refusals(error)
+        facts = facts or [{"fact": error.fact, "hint": error.hint}]
         print_json({"ok": False, "error": type(error).__name__, "problems": facts})
         return
     console = Console(stderr=True)
     console.print(Text(str(error)), soft_wrap=True)
     for note in getattr(error, "__notes__", ()):
         console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def _refusals(error: MillstreamError) -> list[dict[str, Any]]:
+    """The operators that a contract error is about."""
+    found = error.report if isinstance(error, ContractError) else None
+    answers = found.answers if isinstance(found, Report) else ()
+    return [{"query": one.checked.name, **refusal.to_dict()} for one in answers for _, refusal in one.checked.refusals]
 
 
 def as_dict(problem: Problem) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Asked:
 
     every: str | None
     keep_open: bool
+    allow_unbounded: bool
     limit: int
     as_json: bool
 
@@ -53,7 +54,8 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     if not script.bind(engine, show=_shown(console, asked)):
         nothing = Problem("there is no query to run", script.text, 0, 1, "Add SELECT … or INSERT INTO … SELECT ….")
         raise SqlError([nothing])
-    started = engine.start(trigger, end_of_stream=asked.every is None and not asked.keep_open)
+    ends = asked.every is None and not asked.keep_open
+    started = engine.start(trigger, end_of_stream=ends, allow_unbounded=asked.allow_unbounded)
     stopped = _watch(started, console, asked)
     if asked.as_json:
         print_json({"ok": True, "stopped": stopped, **_summary(started.progress)})

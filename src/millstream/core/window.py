@@ -254,15 +254,15 @@ class UserDefined:
             raise _failed("extent", wid, error) from error
 
 
-def _all_time(_wid: int) -> tuple[int, int]:
-    return 0, LONGEST
+def _all_there_is(_wid: int) -> tuple[int, int]:
+    return 0, 1
 
 
 def _only_one(_value: int) -> tuple[int, ...]:
     return (0,)
 
 
-WHOLE = UserDefined(extent_of=_all_time, wids_of=_only_one)
+WHOLE = UserDefined(extent_of=_all_there_is, wids_of=_only_one)
 """One window that nothing but the end of its group closes: grouping without a window, over the constant 0."""
 
 

@@ -13,6 +13,7 @@ from millstream.core.generator import (
     Timer,
 )
 from millstream.core.window import (
+    WHOLE,
     Landmark,
     Rows,
     Session,
@@ -114,6 +115,8 @@ def show_window(window: Window, attribute: str, domain: Domain) -> str:
             return f"range {span(window.size)} on {attribute}, one a {which}"
         case Session():
             return f"sessions on {attribute} with gap {span(window.gap)}"
+        case UserDefined() if window == WHOLE:
+            return "none: a group is answered when it is over"
         case UserDefined():
             return f"user-defined on {attribute}"
 

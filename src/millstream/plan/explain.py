@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from millstream.plan import nodes
+from millstream.plan.check import check
 from millstream.plan.cost import Choice
 from millstream.plan.describe import describe, show_panes
 from millstream.plan.plan import Plan
+from millstream.plan.refusal import Refusal
 
 ChoiceOf = Callable[[nodes.Node], Choice | None]
 """The strategy that was chosen for a node when its first rows came, if it was."""
@@ -15,15 +17,28 @@ PlaceOf = Callable[[nodes.Node], str]
 """Where a node is computed."""
 
 
-def explain(plan: Plan, names: Sequence[str], *, choice_of: ChoiceOf, place_of: PlaceOf) -> str:
-    """These queries of an optimized plan, each from its result down to its streams."""
+def explain(
+    plan: Plan, names: Sequence[str], *, choice_of: ChoiceOf, place_of: PlaceOf, unbounded: bool = False
+) -> str:
+    """These queries of an optimized plan, each from its result down to its streams.
+
+    With `unbounded`, operators that were let to keep rows for ever are marked.
+    """
     readers = plan.readers()
-    return "\n\n".join(_query(plan[name], name, readers, choice_of, place_of) for name in names)
+    marks = {name: check(name, plan[name]).refusals if unbounded else () for name in names}
+    return "\n\n".join(_query(plan[name], name, readers, choice_of, place_of, marks[name]) for name in names)
 
 
 def _query(
-    root: nodes.Node, name: str, readers: Mapping[int, tuple[str, ...]], choice_of: ChoiceOf, place_of: PlaceOf
+    root: nodes.Node,
+    name: str,
+    readers: Mapping[int, tuple[str, ...]],
+    choice_of: ChoiceOf,
+    place_of: PlaceOf,
+    refused: Sequence[tuple[nodes.Node, Refusal]],
 ) -> str:
+    marks = {id(node): f"unbounded: {refusal.fact}" for node, refusal in refused}
+
     def lines(node: nodes.Node, above: nodes.Node | None) -> list[str]:
         head, *more = describe(node)
         others = [one for one in readers[id(node)] if one != name]
@@ -32,6 +47,8 @@ def _query(
             more.append(f"shared with {', '.join(others)}")
         if isinstance(node, nodes.Aggregate):
             more += _evaluation(node, node.choice or choice_of(node))
+        if id(node) in marks:
+            more.append(marks[id(node)])
         return [f"{head} [{place_of(node)}]", *more]
 
     return "\n".join((f"query {name}", *drawn(root, lines)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from millstream.core.aggregate import AggregateCall
 from millstream.core.contract import form
 from millstream.core.contract.join_form import Join
 from millstream.core.contract.scheme import Scheme
@@ -12,8 +13,7 @@ from millstream.plan import nodes
 from millstream.plan.promise import promises_of
 
 WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
-HOLISTIC = frozenset({"median", "quantile", "mode", "count_distinct", "heavy_hitters", "udaf"})
-"""Aggregates whose exact partial is as large as its input."""
+_HOLISTIC = frozenset({"median", "quantile", "mode", "count_distinct", "heavy_hitters"})
 
 
 def form_of(node: nodes.Node, *, ends: bool) -> form.Form:
@@ -50,9 +50,14 @@ def plain_names(node: nodes.Project) -> dict[str, tuple[str, ...]]:
     return out
 
 
+def is_holistic(call: AggregateCall) -> bool:
+    """Is its exact partial as large as its input? A user's function over all values is one."""
+    return call.function in _HOLISTIC or "fn" in call.options
+
+
 def grows(node: nodes.Aggregate) -> bool:
     """Is it a landmark whose totals are not of one size: by group, or of every value?"""
-    holistic = any(one.call.function in HOLISTIC for one in node.aggregates)
+    holistic = any(is_holistic(one.call) for one in node.aggregates)
     return isinstance(node.windows[0], Landmark) and (bool(node.groups) or holistic)
 
 

@@ -70,7 +70,10 @@ class Horizon:
     @classmethod
     def over(cls, attribute: str | None, parts: Lag, domain: Domain | None, *, entries: int = 1) -> Horizon:
         """The sum of some parts, without those that are nothing."""
-        kept = tuple(part for part in parts if part.ticks != 0 and part.rows != 0)
+        # What is not known once is not known twice.
+        unknown = dict.fromkeys(part for part in parts if not part.known)
+        known = (part for part in parts if part.known and part.ticks != 0 and part.rows != 0)
+        kept = (*known, *unknown)
         total = sum(part.ticks or 0 for part in kept)
         return cls(attribute=attribute, parts=kept, shown=show_length(total, domain), entries=entries)
 

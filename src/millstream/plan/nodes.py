@@ -27,6 +27,8 @@ class Source:
     progress: Any = None
     """A generator bound to ticks, or None: nothing is promised before the end."""
     domains: Mapping[str, Domain] = field(default_factory=dict[str, Domain])
+    raw: bool = False
+    """Do rows that could not be read come among the others, as text?"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
+from millstream.core.generator import Supplied
 from millstream.core.window import WHOLE, Rows
 from millstream.plan import nodes
 from millstream.plan.forms import form_of, grows
@@ -51,14 +52,14 @@ def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
                 name_of(node),
                 listed(node.groups) or node.attribute,
                 f"{name_of(node)} keeps {what} for ever, because its windows never let go",
-                f"Give the window a range in place of all; {_FEW}.",
+                f"Give the window a range in place of all; {_FEW if node.groups else _END}.",
             )
         case nodes.Aggregate():
-            return _unpunctuated(node, node.input, node.attribute, inputs[0], node.groups, "never closes a window")
+            return _unpunctuated(node, node.input, node.attribute, node.groups, "never closes a window")
         case nodes.Sort():
-            return _unpunctuated(node, node.input, node.attribute, inputs[0], (), "never lets a row go")
+            return _unpunctuated(node, node.input, node.attribute, (), "never lets a row go")
         case nodes.Top():
-            return _unpunctuated(node, node.input, node.window[-1], inputs[0], (), "never knows a window complete")
+            return _unpunctuated(node, node.input, node.window[-1], (), "never knows a window complete")
         case nodes.Distinct():
             return _distinct(node, inputs[0])
         case nodes.Join():
@@ -82,17 +83,15 @@ def _whole(node: nodes.Aggregate) -> Refusal:
     )
 
 
-def _unpunctuated(
-    node: nodes.Node, source: nodes.Node, attribute: str, scheme: Scheme, groups: tuple[str, ...], what: str
-) -> Refusal:
+def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: tuple[str, ...], what: str) -> Refusal:
     fact = f"{name_of(node)} {what}: no punctuation on {attribute} reaches it; {_promised(source)}"
-    for template in scheme:
-        if attribute in template.up_to and template.literals:
-            apart = [name for name in template.literals if name not in groups]
-            hint = (
-                f"It comes for each {listed(template.literals)} apart: group by {listed(apart)} too, or declare "
-                f"{_declared(source, attribute)}."
-            )
+    # A key that is not grouped on may have been left out on the way, and its punctuation with it.
+    for stream, name in origins(source, attribute):
+        for template in (one for one in _templates(stream) if name in one.up_to and one.literals):
+            apart = listed(key for key in template.literals if key not in groups)
+            wider = f"or declare {_declared(source, attribute)}"
+            together = f"group by {apart} too, {wider}" if apart and isinstance(node, nodes.Aggregate) else wider[3:]
+            hint = f"It comes for each {listed(template.literals)} apart: {together}."
             return Refusal(name_of(node), attribute, fact, hint)
     if not origins(source, attribute):
         hint = f"{attribute} is computed, and punctuation does not pass a computation: use the stream's own column."
@@ -102,10 +101,12 @@ def _unpunctuated(
 
 def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:
     columns = listed(node.columns)
-    fact = f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}, which does not speak of it"
-    if not scheme.templates:
-        fact = f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}"
-    linear = next((one.up_to[0] for one in scheme if len(one.up_to) == 1 and not one.literals), None)
+    fact = (
+        f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}, and none of it speaks of {columns}"
+    )
+    # What the stream promises may have been left out on the way: then the column must come along.
+    promised = [*scheme, *(one for source in nodes.sources(node) for one in _templates(source))]
+    linear = next((one.up_to[0] for one in promised if len(one.up_to) == 1 and not one.literals), None)
     if linear is not None:
         more = ", ".join(f'"{name}"' for name in (*node.columns, linear))
         hint = f"Tell rows apart by {linear} too: .distinct({more}), in SQL SELECT DISTINCT {columns}, {linear}"
@@ -144,7 +145,7 @@ def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
             attribute,
             f"{name_of(node)} keeps the rows of {kept} for ever: the time between the rows of a pair is bounded at one "
             "end only",
-            f"Bound it at the other end too, or give one length for both: within=…; {_END}.",
+            f'Bound it at the other end too: within=("0 s", "5 minutes"), in SQL RANGE on both streams; {_END}.',
         )
     return Refusal(
         name_of(node),
@@ -172,6 +173,8 @@ def _declared(node: nodes.Node, attribute: str) -> str:
     found = origins(node, attribute)
     silent = [(one, name) for one, name in found if Template({name: Sign.UP_TO}) not in _templates(one)]
     source, name = (silent or found)[0] if found else (next(iter(nodes.sources(node))), attribute)
+    if isinstance(source.progress, Supplied):
+        return f'what is supplied to {source.name}: progress=ms.supplied("{name}"), in SQL PROGRESS SUPPLIED ON {name}'
     return (
         f'progress on {name} of {source.name}: progress=ms.bounded_disorder("{name}", …), '
         f"in SQL PROGRESS ON {name} WITHIN …"

@@ -45,7 +45,7 @@ class Remedy:
         return {name: [str(one) for one in scheme] for name, scheme in self.schemes.items()}
 
 
-def remedies(root: nodes.Node, *, most: int = 5) -> tuple[Remedy, ...]:
+def remedies(root: nodes.Node) -> tuple[Remedy, ...]:
     """The least schemes that make a plan safe, the simplest first; none if no punctuation of its streams would."""
     sources = nodes.sources(root)
     wanted = _interesting(root)
@@ -56,7 +56,7 @@ def remedies(root: nodes.Node, *, most: int = 5) -> tuple[Remedy, ...]:
             openly = {key: some[: max(2, len(some) // 2)] for key, some in openly.items()}
         found = list(_safe(root, sources, openly))
         if found:
-            return tuple(_remedy(sources, one) for one in _least(found, sources)[:most])
+            return tuple(_remedy(sources, one) for one in _least(found, sources))
     return ()
 
 

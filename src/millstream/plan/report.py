@@ -11,6 +11,8 @@ from millstream.plan.check import Checked, check
 from millstream.plan.remedy import Remedy, remedies
 from millstream.plan.words import promise_text
 
+_MOST = 5  # remedies that are shown
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -23,6 +25,12 @@ class Answer:
         """The least that the streams would have to promise, the nearest to what they do first."""
         return remedies(self.checked.root)
 
+    def would_do(self) -> list[str]:
+        """The first few remedies, a line each."""
+        found = self.remedies
+        more = [f"… and {len(found) - _MOST} more"] if len(found) > _MOST else []
+        return [*map(str, found[:_MOST]), *more]
+
     def __str__(self) -> str:
         """Operators from the streams up, then the streams."""
         checked = self.checked
@@ -33,7 +41,7 @@ class Answer:
             out.append("  keeps nothing")
         out += [f"  stream {one.name} {promise_text(one)}" for one in checked.sources]
         if not checked.safe:
-            would_do = self.remedies
+            would_do = self.would_do()
             out.append("  one of these would do:" if would_do else "  no punctuation of its streams would do")
             out += [f"    {one}" for one in would_do]
         return "\n".join(out)

@@ -36,6 +36,28 @@ def origins(node: nodes.Node, column: str) -> list[Origin]:
     return list(dict.fromkeys(one for at, name in below(node, column) for one in origins(at, name)))
 
 
+def progressing(node: nodes.Node) -> tuple[str, ...]:
+    """The columns of a node that punctuation speaks of."""
+    match node:
+        case nodes.Source():
+            attribute = None if node.progress is None else node.progress.attribute
+            return () if attribute is None else (attribute,)
+        case nodes.Project():
+            below = progressing(node.input)
+            return tuple(name for name, one in node.columns if one.plain in below)
+        case nodes.Union():
+            first, *others = (progressing(one) for one in node.inputs)
+            return tuple(name for name in first if all(name in other for other in others))
+        case nodes.Aggregate():
+            return ("window_end", "window_start", "window_id")
+        case nodes.Join():
+            below = [progressing(one) for one in node.inputs]
+            leaving = node.schema.names
+            return tuple(one.name for one in node.columns if one.column in below[one.side] and one.name in leaving)
+        case _:
+            return progressing(node.input)
+
+
 def domain_at(node: nodes.Node, column: str) -> Domain | None:
     """How a column of a node becomes ticks; None if it is not ordered."""
     match node:

@@ -42,7 +42,9 @@ def promise_text(source: nodes.Source) -> str:
     """What a stream promises, in words and as a scheme."""
     promised = promises_of(source)
     if not promised:
-        return "promises nothing"
+        return (
+            "promises nothing" if source.progress is None else f"promises nothing to count on ({show_progress(source)})"
+        )
     return f"promises {Scheme(frozenset(promised))} ({show_progress(source)})"
 
 

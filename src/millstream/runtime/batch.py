@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+UNREADABLE = "__unreadable"
+"""In a data frame: the column with the text of rows that could not be read, and null in all others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:

@@ -64,9 +64,12 @@ class LocalHost:
         held = {name: [str(id(node)) for node in nodes.walk(root)] for name, root in running.items()}
         return optimize(Plan.of({**asked, **self._written}, running=running, held=held))
 
-    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source]) -> str:
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source], *, unbounded: bool) -> str:
         """How queries run, or would. Whatever the sources, kernels take the rows in."""
-        return explain(self.plan(asked), list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel")
+        plan = self.plan(asked)
+        return explain(
+            plan, list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel", unbounded=unbounded
+        )
 
     def run(
         self,

@@ -110,6 +110,7 @@ class Run:
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end; True if it came in time. A failure is raised here."""
+        _check_seconds(timeout)
         ended = self._done.wait(timeout)
         if self._error is not None:
             raise self._error
@@ -121,6 +122,7 @@ class Run:
 
     def process_all_available(self, timeout: float | None = None) -> bool:
         """Wait until an epoch has found nothing more to read; True if that came in time."""
+        _check_seconds(timeout)
         waited = threading.Event()
         limit = None if timeout is None else timeout
         spent = 0.0
@@ -132,6 +134,11 @@ class Run:
         if self._error is not None:
             raise self._error
         return not self.is_active
+
+
+def _check_seconds(timeout: object) -> None:
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float)):
+        raise RunError(f"timeout {timeout!r} is not a number of seconds", hint="Give a number, or None to wait on.")
 
 
 _runs: WeakSet[Run] = WeakSet()

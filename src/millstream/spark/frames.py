@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from millstream.runtime.batch import Batch
+from millstream.runtime.batch import UNREADABLE, Batch
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import Order, enter, meet_at
@@ -35,8 +35,9 @@ _BYTES = 64 << 20
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
-    """The schema of a data frame as Arrow sees it."""
-    return to_arrow_schema(frame.schema, timezone="UTC")
+    """The schema of a data frame as Arrow sees it, without the text of what could not be read."""
+    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    return pa.schema([field for field in schema if field.name != UNREADABLE])
 
 
 def tagged(frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -70,7 +71,7 @@ def entering(program: Program, order: Order, schemas: Mapping[str, pa.Schema]) -
         arrivals = {}
         for i, name in enumerate(names):
             mine = rows if len(names) == 1 else _untag(rows, i)
-            arrivals[name] = (mine.cast(schemas[name]), ())
+            arrivals[name] = _told_apart(mine, schemas[name])
         yield from _handed_on(enter(program, order, arrivals, _task()))
 
     return run
@@ -141,6 +142,15 @@ def _task() -> int:
 def _untag(rows: pa.Table, i: int) -> pa.Table:
     mine = rows.filter(pc.equal(rows[_STREAM], i))[f"s{i}"].combine_chunks()
     return pa.Table.from_arrays(mine.flatten(), names=[field.name for field in mine.type])
+
+
+def _told_apart(rows: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[tuple[str, str]]]:
+    """The rows, and as text those that Spark could not read as such."""
+    if UNREADABLE not in rows.column_names:
+        return rows.cast(schema), []
+    columns = ", ".join(f"{field.name} {field.type}" for field in schema)
+    bad = [(raw, f"not a row of ({columns})") for raw in rows[UNREADABLE].drop_null().to_pylist()]
+    return rows.filter(pc.is_null(rows[UNREADABLE])).drop_columns([UNREADABLE]).cast(schema), bad
 
 
 def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:

@@ -109,11 +109,12 @@ class SparkHost:
         held = self.ledger.operators if self._opened else manifest.operators if manifest is not None else {}
         return optimize(Plan.of(asked, held=held, distributed=True))
 
-    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any]) -> str:
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
         """How queries run, or would."""
         plan = self.plan(asked, None if self._opened else self.manifests.latest())
         program = Program([Target(name, plan[name]) for name in asked], self.partitions)
-        return explain(plan, list(asked), choice_of=lambda _: None, place_of=places(program, sources))
+        place_of = places(program, sources)
+        return explain(plan, list(asked), choice_of=lambda _: None, place_of=place_of, unbounded=unbounded)
 
     def run(self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo) -> None:
         """Take epochs as the trigger says, until done or told to stop."""

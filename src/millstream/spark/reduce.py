@@ -74,7 +74,7 @@ def native_reduce(program: Program) -> NativeReduce | None:
             return None
         path.insert(0, program.index[id(below)])
         below = below.input
-    if not isinstance(below.progress, Ordered | BoundedDisorder | Step):
+    if below.raw or not isinstance(below.progress, Ordered | BoundedDisorder | Step):
         return None
     if not _ordered(below.schema.field(below.progress.attribute).type):
         return None

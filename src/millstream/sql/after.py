@@ -45,6 +45,8 @@ class After:
     tick: str | None
     items: list[tuple[str | None, exp.Expr, Piece]]
     problems: list[Problem]
+    whole: bool = False
+    """There is no window, so that nothing can be said of one."""
     calls: list[Call] = field(default_factory=list[Call])
     last_call_name: str | None = None
 
@@ -52,7 +54,7 @@ class After:
         """The name of a plain column."""
         if not isinstance(tree, exp.Column):
             return None
-        return tree.name if tree.table.lower() in _STRUCTS else self.names.column(tree.name) or tree.name
+        return tree.name if tree.table.lower() in _STRUCTS else self.names.meant(tree.name, tree.table) or tree.name
 
     def read(self, tree: exp.Expr, piece: Piece, *, wish: str | None = None, aliases: bool = False) -> Made:
         """Rewrite a tree. `wish` is the name for the call that it is: empty for the default one."""
@@ -81,9 +83,9 @@ class After:
         if not isinstance(node, exp.Column | exp.Func | exp.Binary | exp.Unary | exp.Cast | exp.Case | exp.Paren):
             return None
         if isinstance(node, exp.Column):
-            name = self.names.column(node.name)
             known = not node.table or spelled(node.table, self.names.relations) is not None
-            if not known or name is None:
+            name = self.names.meant(node.name, node.table) if known else None
+            if name is None:
                 return None
             if name == self.tick:
                 return _mark(exp.column("window_start"))
@@ -116,7 +118,7 @@ class After:
     def _column(self, node: exp.Column, piece: Piece, *, aliases: bool) -> exp.Expr:
         """A column that is neither grouped nor inside a call: the window's, or an alias, or a mistake."""
         name, table = node.name.lower(), node.table.lower()
-        if self.tick is None:
+        if self.tick is None and not self.whole:
             if table in _STRUCTS and name in ("start", "end"):
                 self._window = True
                 return _mark(exp.column(f"window_{name}"))
@@ -145,7 +147,7 @@ class After:
         return _mark(exp.column("?"))
 
     def _unknown(self, node: exp.Column, piece: Piece) -> Problem:
-        names = [*self.names.columns, *(_WINDOW if self.tick is None else ())]
+        names = [*self.names.columns, *(_WINDOW if self.tick is None and not self.whole else ())]
         return place(node, piece).problem(f'there is no column "{node.name}"', nearest(node.name, names))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -24,6 +24,8 @@ class Names:
 
     columns: tuple[str, ...]
     relations: tuple[str, ...] = ()
+    qualified: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Of a join, by stream and column: the column of the pair. A column that several streams have needs its stream."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -33,6 +35,19 @@ class Names:
     def column(self, name: str) -> str | None:
         """The column that a name means, as the stream spells it."""
         return spelled(name, self.columns)
+
+    def meant(self, name: str, relation: str = "") -> str | None:
+        """The column that a name with a qualifier means; the qualifier is known to be one."""
+        if not relation or not self.qualified:
+            return self.column(name)
+        stream = spelled(relation, self.relations)
+        mine = {column: pair for (one, column), pair in self.qualified.items() if one == stream}
+        found = spelled(name, list(mine))
+        return None if found is None else mine[found]
+
+    def streams_of(self, name: str) -> list[str]:
+        """The streams of a join that have a column of this name."""
+        return [one for one, column in self.qualified if column.lower() == name.lower()]
 
 
 def spelled(name: str, known: Sequence[str]) -> str | None:
@@ -122,9 +137,14 @@ def bind_column(node: exp.Column, names: Names, piece: Piece, problems: list[Pro
             where.problem(f'there is no stream "{node.table}" in FROM', _known(node.table, names.relations))
         )
         return node
-    found = names.column(node.name)
+    found = names.meant(node.name, node.table)
     if found is None:
         where = place(node.this, piece)
+        several = [] if node.table else names.streams_of(node.name)
+        if several:
+            choices = " or ".join(f"{one}.{node.name}" for one in several)
+            problems.append(where.problem(f'several streams have a column "{node.name}"', f"Say which: {choices}."))
+            return node
         problems.append(where.problem(f'there is no column "{node.name}"', _known(node.name, names.columns)))
         return node
     return column(found)

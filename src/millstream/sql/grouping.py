@@ -29,7 +29,7 @@ class Grouping:
     """What a query with aggregates asks for."""
 
     tick: str | None
-    """The progressing attribute that is grouped on, instead of a window."""
+    """The progressing attribute that is grouped on, instead of a window; without either there is no window."""
     computed: tuple[Output, ...]
     """Group expressions to compute before."""
     groups: tuple[str, ...]
@@ -64,8 +64,6 @@ def grouping(
     tick = None
     if window is None:
         tick = next((one.name for one in groups if one.name in progressing), None)
-        if tick is None and not problems:
-            problems.append(_windowless(select, progressing))
     elif not select.groups and select.having is None and not problems and not any(calls(one) for _, one, _ in items):
         problems.append(
             window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
@@ -73,8 +71,9 @@ def grouping(
         raise SqlError(problems)
     kept = [Group(name, column(name), None) for name in partition if name]
     kept += [one for one in groups if one.name != tick and one.name not in partition]
-    after = After(names, kept, tick=tick, items=items, problems=problems)
-    outputs, exact = _outputs(items, after, tick)
+    whole = window is None and tick is None
+    after = After(names, kept, tick=tick, whole=whole, items=items, problems=problems)
+    outputs, exact = _outputs(items, after, no_window=window is None)
     having = None
     if select.having is not None:
         having = _text(select.having, names, after, problems)
@@ -84,7 +83,7 @@ def grouping(
     if not exact:
         outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
     problems += repeated(outputs)
-    natural = [*WINDOW_COLUMNS, *(one.name for one in kept), *(one.name for one in after.calls)]
+    natural = [*(() if whole else WINDOW_COLUMNS), *(one.name for one in kept), *(one.name for one in after.calls)]
     plain = [one.name for one in outputs] == natural and all(one.text == quoted(one.name) for one in outputs)
     return Grouping(
         tick=tick,
@@ -173,10 +172,10 @@ def _same(tree: exp.Expr, bound: exp.Expr, names: Names) -> bool:
     return bind(tree.copy(), names, Piece("", "", 0, 0), []) == bound
 
 
-def _outputs(items: list[Item], after: After, tick: str | None) -> tuple[list[Output], bool]:
-    """What leaves, and whether it is exactly the select list: it is if that names the window."""
+def _outputs(items: list[Item], after: After, *, no_window: bool) -> tuple[list[Output], bool]:
+    """What leaves, and whether it is exactly the select list: it is if that names the window, or there is none."""
     out: list[Output] = []
-    exact = tick is not None
+    exact = no_window
     for alias, tree, piece in items:
         whole = is_call(tree)
         own = after.own_name(tree)
@@ -217,10 +216,3 @@ def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Outp
         return text
     problems.append(piece.problem("ORDER BY names no column of the result", "Add it to the select list."))
     return ""
-
-
-def _windowless(select: Select, progressing: Sequence[str]) -> Problem:
-    hint = "Give it a window, as in FROM stream [RANGE 1 minute, WATTR ts]"
-    if progressing:
-        hint += f", or group by {' or '.join(progressing)}"
-    return select.piece.problem("this aggregate has no window, so it would never be complete", hint + ".")

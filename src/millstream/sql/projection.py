@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -46,6 +46,7 @@ def projection(select: Select, names: Names, problems: list[Problem]) -> tuple[O
             problems.append(nameless(piece))
         else:
             out.append(Output(name, text, piece))
+    out = _told_apart(out, names)
     problems += repeated(out)
     return tuple(out)
 
@@ -81,7 +82,7 @@ def resolve(name: Name, names: Names, problems: list[Problem]) -> str:
             name.piece.problem(f'there is no stream "{qualifier}" in FROM', nearest(qualifier, names.relations))
         )
         return ""
-    found = names.column(rest)
+    found = names.meant(rest, qualifier)
     if found is None:
         problems.append(name.piece.problem(f'there is no column "{rest}"', nearest(rest, names.columns)))
         return ""
@@ -99,10 +100,24 @@ def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -
         )
     if any(star.args.values()):
         problems.append(piece.problem("* takes no EXCEPT or REPLACE", "Name the columns."))
-    return [Output(name, quoted(name), piece) for name in names.columns]
+    mine = names.columns
+    if isinstance(tree, exp.Column) and names.qualified:
+        stream = spelled(tree.table, names.relations)
+        mine = tuple(pair for (one, _), pair in names.qualified.items() if one == stream)
+    return [Output(name, quoted(name), piece) for name in mine]
 
 
 def _own_name(tree: exp.Expr, names: Names) -> str | None:
     if not isinstance(tree, exp.Column):
         return None
     return names.column(tree.name) or tree.name
+
+
+def _told_apart(outputs: list[Output], names: Names) -> list[Output]:
+    """Columns of several streams that would leave under one name leave with the name of their stream."""
+    taken = [one.name for one in outputs]
+    pairs = {quoted(pair): pair for pair in names.qualified.values()}
+    return [
+        replace(one, name=pairs[one.text]) if taken.count(one.name) > 1 and one.text in pairs else one
+        for one in outputs
+    ]

@@ -7,9 +7,21 @@ from dataclasses import replace
 
 from sqlglot import TokenType
 
+from millstream.core.errors import sql_error
 from millstream.sql.cursor import RESERVED, Cursor, is_name
 from millstream.sql.lengths import length
-from millstream.sql.statements import Delay, From, FromJoin, FromName, FromQuery, FromUnion, Name, Query, Window
+from millstream.sql.statements import (
+    Delay,
+    From,
+    FromJoin,
+    FromName,
+    FromQuery,
+    FromUnion,
+    Joined,
+    Name,
+    Query,
+    Window,
+)
 from millstream.sql.window_clause import window_clause
 from millstream.sql.window_function import TABLE_FUNCTIONS, TableFunction
 
@@ -40,36 +52,57 @@ class _From:
     def read(self) -> From:
         cursor, start = self.cursor, self.cursor.at
         inputs = [self._item()]
-        conditions = []
+        joins: list[Joined] = []
         while True:
+            begin = cursor.at
             if cursor.accept_kind(TokenType.COMMA):
                 inputs.append(self._item())
+                joins.append(Joined(piece=cursor.piece(begin)))
             elif cursor.word() in JOINS:
-                while cursor.word() in (*JOINS, "OUTER") and cursor.word() != "JOIN":
-                    cursor.at += 1
+                how = self._how()
                 cursor.expect("JOIN")
                 inputs.append(self._item())
-                if cursor.accept("ON"):
-                    condition = cursor.until(*CLAUSES, *JOINS, commas=True)
-                    if condition is None:
-                        cursor.fail("a condition")
-                    conditions.append(condition)
-                elif cursor.accept("USING"):
-                    self._columns()
+                joins.append(self._joined(begin, how))
             else:
                 break
         if len(inputs) == 1:
             return inputs[0]
         # In `FROM A, B [RANGE TUMBLING 5 minutes, WATTR ts]` the clause is the join's as much as B's.
-        return FromJoin(piece=cursor.piece(start), inputs=tuple(inputs), conditions=tuple(conditions))
+        return FromJoin(piece=cursor.piece(start), inputs=tuple(inputs), joins=tuple(joins))
 
-    def _columns(self) -> None:
+    def _how(self) -> str:
+        """The words before JOIN: which rows leave."""
+        cursor, start = self.cursor, self.cursor.at
+        words: list[str] = []
+        while cursor.word() in (*JOINS, "OUTER") and cursor.word() != "JOIN":
+            words.append(cursor.word())
+            cursor.at += 1
+        if words and words[0] in ("NATURAL", "ASOF"):
+            raise sql_error(
+                [cursor.piece(start).problem(f"not yet: {words[0]} JOIN", "Say which columns with ON.", not_yet=True)]
+            )
+        kinds = [word.lower() for word in words if word in ("LEFT", "RIGHT", "FULL", "SEMI", "ANTI")]
+        return kinds[-1] if kinds else "inner"
+
+    def _joined(self, begin: int, how: str) -> Joined:
+        cursor = self.cursor
+        condition, using = None, ()
+        if cursor.accept("ON"):
+            condition = cursor.until(*CLAUSES, *JOINS, commas=True)
+            if condition is None:
+                cursor.fail("a condition")
+        elif cursor.accept("USING"):
+            using = self._columns()
+        return Joined(piece=cursor.piece(begin), how=how, condition=condition, using=using)
+
+    def _columns(self) -> tuple[Name, ...]:
         cursor = self.cursor
         cursor.expect_kind(TokenType.L_PAREN, "(")
-        cursor.name("a column")
+        names = [cursor.name("a column")]
         while cursor.accept_kind(TokenType.COMMA):
-            cursor.name("a column")
+            names.append(cursor.name("a column"))
         cursor.expect_kind(TokenType.R_PAREN, ")")
+        return tuple(names)
 
     def _item(self) -> From:
         """`A`, or `A UNION B UNION C`, with a name."""

@@ -35,6 +35,8 @@ class Sliding:
     slide: Length | None = None
     start: int | str | None = None
     partition: tuple[Name, ...] = ()
+    tumbling: bool = False
+    """`RANGE TUMBLING r`: after a stream that is joined, the window is that of the join."""
     from_start: bool = False
     """Windows begin, and not end, at multiples of the slide, as Flink and Spark count them."""
 
@@ -143,12 +145,22 @@ class FromUnion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """How an item of FROM is joined to those before it: by a comma, or by JOIN with its condition."""
+
+    piece: Piece
+    how: str = "inner"
+    condition: Piece | None = None
+    using: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FromJoin:
-    """Several items, by commas or JOIN; `conditions` are those of ON."""
+    """Several items; `joins` has one for each item after the first."""
 
     piece: Piece
     inputs: tuple[From, ...]
-    conditions: tuple[Piece, ...] = ()
+    joins: tuple[Joined, ...]
     alias: Name | None = None
     window: Window | None = None
 

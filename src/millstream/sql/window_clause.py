@@ -117,6 +117,7 @@ class _Given:
             slide=slide,
             start=self._start(),
             partition=self._keys(),
+            tumbling="TUMBLING" in self.values,
         )
 
     def _by_rows(self, size: Length, slide: Length | None) -> ByRows:

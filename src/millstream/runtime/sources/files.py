@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import Batch
 from millstream.runtime.sources import csv_file, json_file, parquet_file
-from millstream.runtime.sources.listing import check_format, check_path, format_of, names_in
+from millstream.runtime.sources.listing import check_format, format_of, named_path, names_in
 from millstream.runtime.sources.pieces import Pieces
 
 _READERS: dict[str, ModuleType] = {"parquet": parquet_file, "csv": csv_file, "json": json_file}
@@ -38,8 +38,7 @@ class FileSource:
         """See `files`."""
         if not isinstance(path, str | Path) or not isinstance(pattern, str):
             raise SourceError(f"files({path!r}, pattern={pattern!r}) names no files", hint="Give both as text.")
-        self._path = Path(path).expanduser()
-        check_path(self._path)
+        self._path = named_path(path)
         if not isinstance(epoch_files, int) or epoch_files < 1:
             raise SourceError(f"epoch_files={epoch_files!r} is not positive", hint="Give a whole number from 1 on.")
         self._reader = _READERS[check_format(format or format_of(self._path, pattern))]

@@ -17,13 +17,23 @@ SUFFIXES = {
 _COMPRESSIONS = {".gz", ".bz2", ".zst", ".lz4", ".br"}
 
 
-def check_path(path: Path) -> None:
-    """A source must be there before the query starts."""
+def named_path(given: str | Path) -> Path:
+    """The path of a source, which must be there before the query starts.
+
+    >>> named_path("")
+    Traceback (most recent call last):
+    millstream.core.errors.SourceError: "" names no file and no folder
+    Hint: For the current folder, write ".".
+    """
+    if given == "":
+        raise SourceError('"" names no file and no folder', hint='For the current folder, write ".".')
+    path = Path(given).expanduser()
     if not path.exists():
         raise SourceError(
             f'"{path}" does not exist',
             hint=f"The current folder is {Path.cwd()}. Give the path of a file or a folder.",
         )
+    return path
 
 
 def names_in(path: Path, pattern: str) -> list[str]:

@@ -1,0 +1,253 @@
+"""FROM with several items: their windows, ON and WHERE become joins of two, from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from millstream.api.blame import at, settle
+from millstream.api.join import built, shared_domain
+from millstream.api.query import Query
+from millstream.api.stream import Stream
+from millstream.core.domain import Domain
+from millstream.core.expression import Expression
+from millstream.core.problem import Problem
+from millstream.plan import nodes
+from millstream.plan.trace import progressing
+from millstream.sql import statements as sql
+from millstream.sql.expression import expression
+from millstream.sql.expressions import Names
+from millstream.sql.join_condition import Conditions, Limit, Tree, conjunction, conjuncts, taken_apart
+from millstream.sql.projection import resolve
+from millstream.sql.text import Piece
+
+Time = tuple[nodes.Band | nodes.SameWindow | None, Domain | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of FROM: its stream, the names it goes by, and the window that was written after it."""
+
+    stream: Stream
+    relations: tuple[str, ...]
+    source: sql.From
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a join: a stream, and by its columns the names that they have in a pair of all items."""
+
+    stream: Stream
+    names: dict[str, str]
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The joined stream, the names that its columns may be asked for by, and what is left of WHERE."""
+
+    stream: Query
+    names: Names
+    where: str | None
+
+
+def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, problems: list[Problem]) -> Made:
+    """The join of all items; conditions of WHERE that tie two of them are taken into the joins."""
+    sides, names = _named(items)
+    wanted = [] if where is None else conjuncts(where, names, problems, "WHERE")
+    settle(problems)
+    left = sides[0]
+    for clause, right in zip(source.joins, sides[1:], strict=True):
+        place = source.piece if len(items) == 2 else clause.piece
+        left, wanted = _Step(left, right, replace(clause, piece=place), names, problems).join(wanted)
+        settle(problems)
+    assert isinstance(left.stream, Query)
+    columns = [one for one in left.names.values() if one in left.stream.schema.names]
+    leaving = {key: name for key, name in names.qualified.items() if name in columns}
+    return Made(left.stream, Names(tuple(columns), names.relations, leaving), conjunction(wanted))
+
+
+def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
+    """Each item's columns, under their own name if no other item has it, else with the item's name before it."""
+    every = [name.lower() for item in items for name in item.stream.schema.names]
+    words = [word.lower() for item in items for word in dict.fromkeys(item.relations)]
+    sides: list[Side] = []
+    qualified: dict[tuple[str, str], str] = {}
+    for number, item in enumerate(items):
+        prefix = next(iter(item.relations), f"item{number + 1}")
+        own = {
+            name: name if every.count(name.lower()) == 1 else f"{prefix}_{name}" for name in item.stream.schema.names
+        }
+        sides.append(Side(item.stream, own, item))
+        # A stream that is joined with itself is known by its aliases only.
+        for relation in (one for one in item.relations if words.count(one.lower()) == 1):
+            qualified |= {(relation, column): name for column, name in own.items()}
+    relations = tuple(dict.fromkeys(relation for relation, _ in qualified))
+    return sides, Names(tuple(name for side in sides for name in side.names.values()), relations, qualified)
+
+
+class _Step:
+    """One join: what has been joined so far, and the next item."""
+
+    def __init__(self, left: Side, right: Side, clause: sql.Joined, names: Names, problems: list[Problem]) -> None:
+        self.left, self.right, self.clause = left, right, clause
+        self.names, self.problems = names, problems
+
+    def join(self, wanted: list[Tree]) -> tuple[Side, list[Tree]]:
+        """The join, and the conditions of WHERE that are not part of it."""
+        clause, inner = self.clause, self.clause.how == "inner"
+        on = [] if clause.condition is None else conjuncts(clause.condition, self.names, self.problems, "ON")
+        settle(self.problems)
+        here = taken_apart(on, self._side)
+        here.keys += self._using()
+        # WHERE looks at pairs that are made: only in an inner join is that the same as a condition of the pair.
+        there = taken_apart(wanted if inner else [], self._side)
+        left_over = there.rest if inner else wanted
+        time, domain = self._time(here, there)
+        rest = [*here.rest, *self._unused(here.limits, time)]
+        left_over = [*left_over, *self._unused(there.limits, time)]
+        keys = [*here.keys, *there.keys]
+        own = self._own(self.left), self._own(self.right)
+        made: nodes.Join | None = None
+        with at(clause.piece, self.problems):
+            made = built(
+                (self.left.stream.node, self.right.stream.node),
+                clause.how,
+                [(own[0][a], own[1][b]) for a, b in keys],
+                time,
+                domain,
+                self._columns(),
+                self._condition(rest),
+            )
+        settle(self.problems)
+        assert made is not None
+        query = Query(self.left.stream.engine, made)
+        query.engine.placed(made, clause.piece)
+        return Side(query, {name: name for name in made.schema.names}, self.left.item), left_over
+
+    def _side(self, name: str) -> int | None:
+        if name in self.left.names.values():
+            return 0
+        return 1 if name in self.right.names.values() else None
+
+    @staticmethod
+    def _own(side: Side) -> dict[str, str]:
+        return {pair: column for column, pair in side.names.items()}
+
+    def _columns(self) -> tuple[nodes.JoinColumn, ...]:
+        return tuple(
+            nodes.JoinColumn(name=pair, side=number, column=column)
+            for number, side in enumerate((self.left, self.right))
+            for column, pair in side.names.items()
+        )
+
+    @staticmethod
+    def _condition(rest: list[Tree]) -> Callable[[Sequence[str]], Expression] | None:
+        text = conjunction(rest)
+        return None if text is None else lambda names: expression(text, names)
+
+    def _using(self) -> list[tuple[str, str]]:
+        out: list[tuple[str, str]] = []
+        for name in self.clause.using:
+            pair = [resolve(name, Names(tuple(side.names)), self.problems) for side in (self.left, self.right)]
+            settle(self.problems)
+            out.append((self.left.names[pair[0]], self.right.names[pair[1]]))
+        return out
+
+    # --- time ---
+
+    def _time(self, here: Conditions, there: Conditions) -> Time:
+        """The bound on time: of the windows after the streams if there are any, else of the conditions."""
+        windows = [one.item.source.window for one in (self.left, self.right)]
+        for window in windows:
+            if window is not None and not isinstance(window, sql.Sliding):
+                self.problems.append(window.piece.problem("a joined stream has a RANGE and nothing else", _EXAMPLE))
+        settle(self.problems)
+        sliding = [window if isinstance(window, sql.Sliding) else None for window in windows]
+        if any(sliding):
+            with at(self.clause.piece, self.problems):
+                return self._by_windows(sliding)
+            settle(self.problems)
+        with at(self.clause.piece, self.problems):
+            return self._by_limits([*here.limits, *there.limits])
+        settle(self.problems)
+        raise AssertionError
+
+    def _by_windows(self, windows: Sequence[sql.Sliding | None]) -> Time:
+        names = self._attributes(windows)
+        domain = shared_domain((self.left.stream.schema, self.right.stream.schema), names)
+        tumbling = next((one for one in windows if one is not None and one.tumbling), None)
+        if tumbling is not None:
+            size = domain.span(tumbling.range.value, what="RANGE")
+            return nodes.SameWindow(left=names[0], right=names[1], size=size), domain
+        left, right = (None if one is None else domain.span(one.range.value, what="RANGE") for one in windows)
+        low = None if right is None else -right
+        return nodes.Band(left=names[0], right=names[1], low=low, high=left, low_strict=True, high_strict=True), domain
+
+    def _attributes(self, windows: Sequence[sql.Sliding | None]) -> tuple[str, str]:
+        """The windowing attribute of each side; the side without a window takes the other's."""
+        known = next(one for one in windows if one is not None)
+        out: list[str] = []
+        for window, side in zip(windows, (self.left, self.right), strict=True):
+            item = Names(tuple(side.item.stream.schema.names), side.item.relations)
+            column = resolve((window or known).attribute, item, self.problems)
+            settle(self.problems)
+            first = side.stream is side.item.stream
+            out.append(column if first else self._after(column))
+        return out[0], out[1]
+
+    def _after(self, column: str) -> str:
+        """The name that a column of the first item has by now."""
+        relation = self.left.item.relations[0]
+        return self.names.qualified.get((relation, column), column)
+
+    def _by_limits(self, limits: Sequence[Limit]) -> Time:
+        """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""
+        schemas = self.left.stream.schema, self.right.stream.schema
+        moving = [set(progressing(one.stream.node)) for one in (self.left, self.right)]
+        own = self._own(self.left), self._own(self.right)
+
+        def worth(pair: tuple[str, str]) -> int:
+            names = [own[side][pair[side]] for side in (0, 1)]
+            times = [pa.types.is_temporal(schemas[side].field(names[side]).type) for side in (0, 1)]
+            return 2 * sum(names[side] in moving[side] for side in (0, 1)) + all(times)
+
+        pairs = {pair: worth(pair) for pair in dict.fromkeys((one.left, one.right) for one in limits)}
+        best = max(pairs, key=pairs.__getitem__, default=None)
+        if best is None or not pairs[best]:
+            return None, None
+        names = own[0][best[0]], own[1][best[1]]
+        domain = shared_domain(schemas, names)
+        low = _tightest([_ticks(one, domain) for one in limits if (one.left, one.right) == best and one.least], max)
+        high = _tightest(
+            [_ticks(one, domain) for one in limits if (one.left, one.right) == best and not one.least], min
+        )
+        return nodes.Band(
+            left=names[0], right=names[1],
+            low=None if low is None else low[0], low_strict=low is not None and low[1],
+            high=None if high is None else high[0], high_strict=high is not None and high[1],
+        ), domain  # fmt: skip
+
+    def _unused(self, limits: Sequence[Limit], time: nodes.Band | nodes.SameWindow | None) -> list[Tree]:
+        """Limits that the bound on time does not say: on other attributes, or beside windows."""
+        own = self._own(self.left), self._own(self.right)
+        windows = any(one.item.source.window is not None for one in (self.left, self.right))
+        taken = None if time is None or windows else (time.left, time.right)
+        return [one.tree for one in limits if (own[0][one.left], own[1][one.right]) != taken]
+
+
+_EXAMPLE = "Write FROM a [RANGE 3 minutes, WATTR ts], b [RANGE 2 minutes, WATTR ts]."
+
+
+def _ticks(limit: Limit, domain: Domain) -> tuple[int, bool]:
+    return sum(sign * domain.span(value, what="the limit") for sign, value in limit.terms), limit.strict
+
+
+def _tightest(ends: list[tuple[int, bool]], pick: Callable[..., tuple[int, bool]]) -> tuple[int, bool] | None:
+    if not ends:
+        return None
+    at_least = pick is max
+    # At the same tick the strict limit is the tighter one.
+    return pick(ends, key=lambda end: (end[0], end[1] if at_least else not end[1]))

@@ -1,0 +1,264 @@
+"""Golden checks: what `engine.check()` says, as a user reads it, for every kind of operator and of promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import millstream as ms
+from millstream.core.aggregate import Size
+from millstream.kernels.aggregates.registry import build
+from millstream.plan.forms import is_holistic
+
+SCHEMA = pa.schema(
+    [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
+)
+SECONDS = ms.bounded_disorder("ts", "5 seconds")
+Ask = Callable[[ms.Stream], ms.Query]
+
+
+def made(ask: Ask, progress: Any = None) -> ms.Engine:
+    engine = ms.Engine(host="local")
+    ask(engine.stream("bids", [], schema=SCHEMA, progress=progress)).named("q")
+    return engine
+
+
+def said(ask: Ask, progress: Any = None) -> str:
+    return str(made(ask, progress).check())
+
+
+def text(block: str) -> str:
+    return dedent(block).strip()
+
+
+def counted(**window: Any) -> Ask:
+    return lambda s: s.window(**window).group_by("auction").agg(n=ms.count())
+
+
+def test_a_safe_query_says_what_it_keeps_what_lets_it_forget_and_how_long_that_takes() -> None:
+    expected = """
+        query q: safe
+          aggregate by auction over range 10 s slide 1 s on ts
+            keeps    partials of open windows for each auction
+            forgets  on punctuation [[ts:+]]
+            horizon  15 s of ts: range 10 s + disorder 5 s
+          stream bids promises {[[ts:+]]} (ts within 5 s)
+    """
+
+    assert text(expected) == said(counted(attribute="ts", range="10 seconds", slide="1 second"), SECONDS)
+
+
+def test_a_refused_query_says_what_is_missing_and_what_would_do() -> None:
+    expected = """
+        query q: refused
+          aggregate by auction over range 10 s slide 10 s on ts
+            keeps    partials of open windows for each auction
+            refused  aggregate by auction over range 10 s slide 10 s on ts never closes a window: no punctuation on ts \
+reaches it; bids promises nothing
+            hint     Declare progress on ts of bids: progress=ms.bounded_disorder("ts", …), in SQL PROGRESS ON ts \
+WITHIN …; or run it with end_of_stream=True.
+          stream bids promises nothing
+          one of these would do:
+            bids {[[ts:+]]}: ms.bounded_disorder("ts", …)
+            bids {[[auction:#]]}: ms.supplied(per="auction")
+            bids {[[auction:#, ts:+]]}: ms.per_group("auction", ms.bounded_disorder("ts", …))
+    """
+
+    assert text(expected) == said(counted(attribute="ts", range="10 seconds"))
+
+
+def test_what_reads_a_refused_operator_waits_for_it() -> None:
+    engine = made(lambda s: s.distinct("auction").sort("ts"))
+
+    assert "waits    for what it reads" in str(engine.check())
+    assert ["distinct on auction"] == [one.operator for _, one in engine.check()["q"].checked.refusals]
+
+
+def test_a_query_without_memory_keeps_nothing() -> None:
+    expected = """
+        query q: safe
+          keeps nothing
+          stream bids promises nothing
+    """
+
+    assert text(expected) == said(lambda s: s.where("price > 0").select("ts", "price * 2 AS double"))
+
+
+HORIZONS: dict[str, tuple[Ask, Any, str]] = {
+    "tumbling": (counted(attribute="seq", range=10), ms.ordered("seq"), "10 of seq: range 10"),
+    "several": (counted(attribute="seq", range=[10, 30], slide=10), ms.ordered("seq"), "30 of seq: range 30"),
+    "within rows": (
+        counted(attribute="seq", range=10), ms.bounded_disorder("seq", rows=7), "range 10 of seq + disorder 7 rows",
+    ),
+    "step": (counted(attribute="seq", range=10), ms.step("seq", 4), "14 of seq: range 10 + step 4"),
+    "timer": (
+        counted(attribute="ts", range="10 s"), ms.timer("ts", "2 seconds"), "12 s of ts: range 10 s + timer 2 s",
+    ),
+    "supplied": (
+        counted(attribute="seq", range=10), ms.supplied("seq"), "range 10 of seq + what is not punctuated yet",
+    ),
+    "groups that end": (counted(attribute="seq", range=10), ms.supplied(per="auction"), "until its auction is over"),
+    "sessions": (counted(attribute="ts", gap="30 s"), SECONDS, "35 s of ts: gap 30 s + disorder 5 s"),
+    "landmark": (
+        lambda s: s.window("ts", range="all", slide="60 s").agg(n=ms.count()), SECONDS,
+        "65 s of ts: slide 60 s + disorder 5 s",
+    ),
+    "slide-by-tuple": (
+        counted(attribute="ts", range="9 s", per="tuple"), SECONDS, "14 s of ts: range 9 s + disorder 5 s",
+    ),
+    "rows": (lambda s: s.window(by="rows", range=10, slide=2).agg(n=ms.count()), None, "range 10 rows"),
+    "partitions that end": (
+        counted(by="rows", range=10, slide=2, partition_by="auction"), ms.supplied(per="auction"), "range 10 rows",
+    ),
+    "user-defined": (
+        counted(attribute="seq", extent=lambda w: (w, w + 1), wids=lambda a: [a]), ms.ordered("seq"),
+        "the extent of a window",
+    ),
+    "no window": (
+        lambda s: s.group_by("auction").agg(n=ms.count()), ms.supplied(per="auction"), "until its auction is over",
+    ),
+    "distinct": (lambda s: s.distinct("auction", "ts"), SECONDS, "5 s of ts: disorder 5 s"),
+    "distinct, in order": (lambda s: s.distinct("auction", "seq"), ms.ordered("seq"), "the newest value of seq"),
+    "sort": (lambda s: s.sort("ts"), SECONDS, "5 s of ts: disorder 5 s"),
+    "after a rename": (
+        lambda s: s.select("ts AS at", "auction").window("at", range="10 s").agg(n=ms.count()), SECONDS,
+        "15 s of at: range 10 s + disorder 5 s",
+    ),
+    "window of windows": (
+        lambda s: counted(attribute="ts", range="5 s")(s).window("window_end", range="10 s").agg(m=ms.max("n")),
+        SECONDS, "10 s of window_end: range 10 s",
+    ),
+    "union": (
+        lambda s: s.union(s.where("price > 1")).window("ts", range="10 s").agg(n=ms.count()), SECONDS,
+        "range 10 s of ts + disorder 5 s + skew of the inputs",
+    ),
+    "band join": (
+        lambda s: s.join(s, on="auction", within=("-2 s", "8 s")), SECONDS,
+        "band 8 s of ts + disorder 5 s + skew of the inputs",
+    ),
+    "tumbling join": (
+        lambda s: s.join(s, on="auction", window="60 s"), SECONDS,
+        "window 60 s of ts + disorder 5 s + skew of the inputs",
+    ),
+    "join of times": (lambda s: s.join(s, on="ts"), SECONDS, "disorder 5 s of ts + skew of the inputs"),
+    "join of groups that end": (
+        lambda s: s.join(s, on="auction"), ms.supplied(per="auction"), "until its auction is over",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HORIZONS)
+def test_the_horizon_of_every_kind_of_operator(kind: str) -> None:
+    ask, progress, expected = HORIZONS[kind]
+    report = made(ask, progress).check()
+
+    assert report.safe, str(report)
+    assert expected == str(report["q"].checked.verdicts[-1].horizon)
+
+
+REFUSED: dict[str, tuple[Ask, Any, str]] = {
+    "landmark by group": (counted(attribute="ts", range="all", slide="60 s"), SECONDS, "a total of every auction"),
+    "landmark of values": (
+        lambda s: s.window("ts", range="all", slide="60 s").agg(m=ms.median("price")), SECONDS, "every value for ever",
+    ),
+    "partitions": (
+        counted(by="rows", range=10, slide=2, partition_by="auction"), SECONDS, "last 10 rows of every auction",
+    ),
+    "a group apart": (
+        lambda s: s.window("seq", range=10).agg(n=ms.count()), ms.per_group("auction", ms.ordered("seq")),
+        "no punctuation on seq reaches it",
+    ),
+    "slide-by-tuple by group": (
+        counted(attribute="seq", range=10, per="tuple"), ms.per_group("auction", ms.ordered("seq")),
+        "no punctuation on seq reaches it",
+    ),
+    "supplied, but what": (counted(attribute="seq", range=10), ms.supplied(), "promises nothing to count on"),
+    "left out": (lambda s: s.select("auction").distinct(), SECONDS, "none of it speaks of auction"),
+    "sort by another": (lambda s: s.sort("seq"), SECONDS, "no punctuation on seq reaches it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_an_operator_that_cannot_forget_is_refused_by_name(kind: str) -> None:
+    ask, progress, expected = REFUSED[kind]
+    engine = made(ask, progress)
+
+    assert not engine.check().safe
+    with pytest.raises(ms.ContractError, match=expected) as caught:
+        engine.start()
+    assert caught.value.hint
+    assert str(engine.check()) == str(caught.value.report)
+
+
+def test_a_hint_for_groups_apart_says_to_group_too() -> None:
+    ask, progress, _ = REFUSED["a group apart"]
+
+    with pytest.raises(ms.ContractError, match="It comes for each auction apart: group by auction too"):
+        made(ask, progress).start()
+
+
+def test_groups_that_are_punctuated_apart_are_said_to_be_taken_for_granted() -> None:
+    report = said(counted(attribute="seq", range=10), ms.per_group("auction", ms.ordered("seq")))
+
+    assert "assumes  every auction goes on, or is said to be over" in report
+
+
+def test_a_report_can_be_read_by_a_machine() -> None:
+    found = made(counted(attribute="ts", range="10 seconds"), SECONDS).check().to_dict()
+
+    assert found["safe"]
+    (query,) = found["queries"]
+    (operator,) = query["operators"]
+    assert ["[[ts:+]]"] == operator["forgets"]
+    assert 15_000_000 == operator["horizon"]["ticks"]
+    assert operator["refusal"] is None
+    assert {"bids": ["[[ts:+]]"]} in query["would_do"]
+
+
+def test_the_aggregates_that_are_called_holistic_are_those_whose_kernels_are() -> None:
+    calls = [
+        ms.count("price"), ms.sum("price"), ms.avg("price"), ms.max("price"), ms.median("price"),
+        ms.quantile("price", 0.5), ms.mode("price"), ms.count_distinct("price"), ms.heavy_hitters("price", 0.1),
+        ms.approx_distinct("price"), ms.approx_quantile("price", 0.5), ms.approx_heavy_hitters("price", 0.1),
+        ms.variance("price"), ms.max_by("price", "price"), ms.udaf(lambda v: len(v), "price", returns="int64"),
+        ms.udaf_algebraic("price", lift=len, combine=max, lower=abs, partial="int64", returns="int64"),
+    ]  # fmt: skip
+
+    for call in calls:
+        kernel = build(call, [pa.float64()] * len(call.arguments))
+        assert is_holistic(call) == (kernel.size is Size.HOLISTIC), call
+
+
+# --- what is let run is marked ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["engine", "start"])
+def test_what_is_allowed_is_marked_at_its_operator(where: str) -> None:
+    engine = ms.Engine(host="local", allow_unbounded=where == "engine")
+    engine.stream("bids", [], schema=SCHEMA).distinct("auction").named("q")
+
+    engine.start(allow_unbounded=where == "start").await_termination()
+
+    lines = engine.explain().splitlines()
+    at = next(i for i, line in enumerate(lines) if "distinct on auction" in line)
+    assert "unbounded: distinct on auction keeps every auction for ever" in lines[at + 1]
+
+
+def test_a_refused_query_starts_nothing_and_names_every_query() -> None:
+    engine = ms.Engine(host="local")
+    stream = engine.stream("bids", [], schema=SCHEMA)
+    stream.where("price > 0").named("fine")
+    stream.distinct("auction").named("first")
+    stream.sort("ts").named("second")
+
+    with pytest.raises(ms.ContractError) as caught:
+        engine.start()
+
+    assert "'first'" in str(caught.value)
+    assert "'second'" in str(caught.value)
+    assert "'fine'" not in str(caught.value)
+    assert not engine.host.queries

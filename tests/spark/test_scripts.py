@@ -1,0 +1,129 @@
+"""Scripts on Spark: streams of files are read by Spark, answer as on the local host, and go on where they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame
+
+import millstream as ms
+from millstream.core.errors import RunError, SqlError
+from sql.auction import BIDS
+from support.bags import difference
+from support.disk import rows_of
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = "(ts TIMESTAMP, second BIGINT, item STRING, bidder BIGINT, price BIGINT, rate DOUBLE)"
+SIZE = 40
+
+
+def write(folder: Path, form: str, numbers: range) -> None:
+    """One file for each number, in the order in which Spark takes them."""
+    folder.mkdir(exist_ok=True)
+    table = pa.Table.from_pylist(BIDS)
+    for i in numbers:
+        part, path = table.slice(SIZE * i, SIZE), folder / f"{i}.{form}"
+        if form == "parquet":
+            pq.write_table(part, path)
+        elif form == "csv":
+            pc.write_csv(part, path)
+        else:
+            lines = part.to_pandas().to_json(orient="records", lines=True, date_format="iso", date_unit="us")
+            path.write_text(str(lines))
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
+
+
+def script(form: str, folder: Path, columns: str = COLUMNS) -> ms.Script:
+    return ms.Script(f"""
+        CREATE STREAM bids {columns} FROM {form} '{folder}' OPTIONS (maxFilesPerTrigger 1)
+            PROGRESS ON ts WITHIN 5 seconds;
+        SELECT item, count(*) AS n, sum(price) AS total FROM bids [RANGE 1 minute, WATTR ts]
+            WHERE price > 0 GROUP BY item;
+    """)
+
+
+def answers(made: ms.Script, engine: ms.Engine) -> dict[str, Any]:
+    (query,) = made.bind(engine)
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+    return {
+        "results": query.table().to_pylist(),
+        "late": query.late.table().drop_columns(["epoch"]).to_pylist(),
+        "books": run.progress["queries"][query.name]["books"],
+    }
+
+
+@pytest.mark.parametrize("columns", ["", COLUMNS], ids=["found", "declared"])
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_files_are_read_by_spark_and_answer_as_on_the_local_host(
+    spark: Any, tmp_path: Path, form: str, columns: str
+) -> None:
+    write(tmp_path / "in", form, range(3))
+    made = script(form, tmp_path / "in", columns)
+    engine = ms.Engine(spark, partitions=2)
+    here, there = answers(made, ms.Engine(host="local")), answers(made, engine)
+
+    assert isinstance(engine._sources["bids"], DataFrame)
+    assert {} == difference(here["results"], there["results"])
+    assert {} == difference(here["late"], there["late"])
+    assert here["books"] == there["books"]
+
+
+def test_parquet_is_reduced_by_spark_itself_and_explain_says_so(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "in", "parquet", range(1))
+    engine = ms.Engine(spark, partitions=2)
+    script("parquet", tmp_path / "in").bind(engine)
+
+    places = [line.rsplit("[", 1)[-1] for line in engine.explain().splitlines() if "─" in line]
+    assert ["spark, then kernel]", "spark]", "spark]", "spark]"] == places
+
+
+def test_a_restart_takes_only_the_files_that_came_since(spark: Any, tmp_path: Path) -> None:
+    folder, made = tmp_path / "in", script("parquet", tmp_path / "in")
+    for numbers in (range(2), range(2, 4)):
+        write(folder, "parquet", numbers)
+        engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=2)
+        (query,) = made.bind(engine)
+        query.to_parquet(tmp_path / "out")
+        run = engine.start(ms.available_now(), end_of_stream=numbers.stop == 4)
+        run.await_termination()
+
+    assert 4 * SIZE == run.progress["queries"][query.name]["books"]["rows_in"]
+    assert {} == difference(answers(made, ms.Engine(host="local"))["results"], rows_of(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(("form", "bad"), [("csv", "x,y,z\n"), ("json", "{oops\n")])
+def test_a_row_that_cannot_be_read_is_rejected_with_its_text(spark: Any, tmp_path: Path, form: str, bad: str) -> None:
+    write(tmp_path / "in", form, range(1))
+    with (tmp_path / "in" / f"0.{form}").open("a") as file:
+        file.write(bad)
+    engine = ms.Engine(spark, partitions=2)
+    (query,) = script(form, tmp_path / "in").bind(engine)
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+
+    assert [bad.strip()] == query.rejected.table()["raw"].to_pylist()
+    assert 1 == run.progress["queries"][query.name]["books"]["rejected"]
+
+
+def test_a_file_that_is_cut_off_stops_the_run_with_its_name(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "in", "parquet", range(2))
+    path = tmp_path / "in" / "1.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    engine = ms.Engine(spark, partitions=2)
+    script("parquet", tmp_path / "in").bind(engine)
+
+    with pytest.raises(RunError, match=r"1\.parquet"):
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+
+def test_kafka_without_its_connector_names_the_package(spark: Any) -> None:
+    with pytest.raises(SqlError, match=rf"spark-sql-kafka-0-10_2\.13:{spark.version}"):
+        ms.Engine(spark).sql("CREATE STREAM s FROM kafka 'topic' OPTIONS (`kafka.bootstrap.servers` 'localhost:9')")

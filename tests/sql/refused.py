@@ -1,0 +1,27 @@
+"""Statements that are right and would keep rows for ever, or never answer."""
+
+from __future__ import annotations
+
+# There are two streams: bids, in order of ts but for 5 seconds, and quiet, which promises nothing.
+REFUSED = {
+    # The three plans that Spark takes without a word, although their state grows for ever.
+    "join without a bound on time": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.item",
+    "aggregate by key without a window": "SELECT item, count(*) AS n FROM bids GROUP BY item",
+    "distinct without progress": "SELECT DISTINCT item FROM quiet",
+    # Others.
+    "distinct on what is not punctuated": "SELECT DISTINCT item FROM bids",
+    "aggregate of everything": "SELECT count(*) AS n FROM bids",
+    "window without progress": "SELECT count(*) AS n FROM quiet [RANGE 1 minute, WATTR ts]",
+    "union with a silent stream": "SELECT count(*) AS n FROM bids UNION quiet [RANGE 1 minute, WATTR ts]",
+    "landmark by key": "SELECT item, max(price) AS top FROM bids [RANGE ALL, SLIDE 1 minute, WATTR ts] GROUP BY item",
+    "landmark of every value": "SELECT median(price) AS m FROM bids [RANGE ALL, SLIDE 1 minute, WATTR ts]",
+    "rows of each partition": "SELECT item, max(price)[RANGE 9 rows, SLIDE 1 row, WATTR row-num, PATTR item] FROM bids",
+    "join bounded at one end": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.item AND b.ts >= a.ts",
+    "join with a silent stream": (
+        "SELECT a.price FROM bids a LEFT JOIN quiet b\n"
+        "ON a.item = b.item AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 minutes"
+    ),
+    "outer join without a bound": "SELECT a.price FROM bids a FULL OUTER JOIN bids b USING (item)",
+    "computed attribute": "SELECT count(*) AS n FROM (SELECT ts + INTERVAL 1 hour AS later FROM bids)\n"
+    "[RANGE 1 minute, WATTR later]",
+}
