@@ -134,6 +134,32 @@ def test_every_window_that_spark_reduces_answers_as_on_the_local_host(
     assert books == there_books
 
 
+def test_values_at_the_ends_of_64_bits_are_rejected_as_on_the_local_host(spark: Any, tmp_path: Path) -> None:
+    # First those without windows, then one whose windows do not fit and one that a condition removes.
+    values = [[1, 5, -(2**63), 2**63 - 1, 9], [12, 2**63 - 6, 2**63 - 7, 30]]
+    for i, ticks in enumerate(values):
+        table = pa.table({"a": pa.array(ticks, pa.int64()), "v": [0 if t == 2**63 - 7 else 1 for t in ticks]})
+        pq.write_table(table, tmp_path / f"{i}.parquet")
+        os.utime(tmp_path / f"{i}.parquet", (1_700_000_000 + i, 1_700_000_000 + i))
+
+    def answer(engine: ms.Engine, source: Any) -> tuple[Any, Any]:
+        stream = engine.stream("s", source, progress=ms.bounded_disorder("a", 3)).where("v > 0")
+        query = stream.window("a", range=10, slide=5).group_by("v").agg(n=ms.count()).named("q")
+        run = engine.start(ms.available_now(), end_of_stream=True)
+        run.await_termination()
+        return query, run.progress["queries"]["q"]["books"]
+
+    here, books = answer(ms.Engine(host="local"), ms.files(str(tmp_path), format="parquet"))
+    engine = ms.Engine(spark, partitions=2)
+    there, there_books = answer(engine, files(spark, tmp_path))
+
+    assert native_reduce(engine.host.program) is not None
+    assert bag(here.table()) == bag(there.table())
+    assert 3 == there.rejected.table().num_rows
+    assert without_epoch(here.rejected.table()) == without_epoch(there.rejected.table())
+    assert books == there_books
+
+
 def test_a_batch_frame_is_one_epoch(spark: Any, folder: Path) -> None:
     engine = ms.Engine(spark, partitions=2)
     query = ask(engine, spark.read.parquet(str(folder)))

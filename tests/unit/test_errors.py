@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -550,15 +551,38 @@ def test_a_row_rejected_after_a_column_changed_its_type_is_kept_as_text() -> Non
     assert ["x1"] == query.table()["k"].to_pylist()
 
 
-def test_a_window_that_ends_beyond_its_type_is_an_error_not_a_wrong_number() -> None:
+@pytest.mark.parametrize(
+    ("kind", "value", "size", "edges"),
+    [
+        (pa.int8(), 127, 10, (120, 130)),
+        (pa.uint8(), 3, 10, (0, 10)),
+        (pa.uint16(), 65535, 4, (65532, 65536)),
+        (pa.int64(), -(2**40), 2**20, (-(2**40), 2**20 - 2**40)),
+        (pa.decimal128(4, 2), Decimal("99.99"), "1", (Decimal(99), Decimal(100))),
+    ],
+    ids=str,
+)
+def test_the_edges_of_a_window_fit_though_they_lie_beyond_the_attribute_s_type(
+    kind: pa.DataType, value: Any, size: Any, edges: tuple[Any, Any]
+) -> None:
     engine = ms.Engine(host="local")
-    source = engine.stream("s", pa.table({"d": pa.array([99.99]).cast(pa.decimal128(4, 2))}))
+    query = engine.stream("s", pa.table({"a": pa.array([value], kind)})).window("a", range=size).agg(n=ms.count())
+    query.named("q")
+    engine.start(end_of_stream=True).await_termination()
+
+    assert [(*edges, 1)] == [(r["window_start"], r["window_end"], r["n"]) for r in query.table().to_pylist()]
+
+
+def test_a_window_that_ends_beyond_eighteen_digits_is_an_error_not_a_wrong_number() -> None:
+    engine = ms.Engine(host="local")
+    last = Decimal("9999999999999999.99")
+    source = engine.stream("s", pa.table({"d": pa.array([last], pa.decimal128(18, 2))}))
     source.window("d", range="1").agg(n=ms.count()).named("q")
     with pytest.raises(ms.WindowError) as caught:
         engine.start(end_of_stream=True).await_termination()
 
-    assert "a window of 'd' ends at 10000, beyond decimal128(4, 2)" == caught.value.fact
-    assert "Cast the attribute to a wider type before the window." == caught.value.hint
+    assert "a window of 'd' ends at 1000000000000000000, beyond decimal128(18, 2)" == caught.value.fact
+    assert "Cast the attribute to fewer digits before the window." == caught.value.hint
 
 
 def test_an_error_that_is_not_ours_is_chained_to_one_that_is() -> None:

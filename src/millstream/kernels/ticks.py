@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 from millstream.core.domain import BOTTOM, END, Domain, Kind
 from millstream.core.errors import WindowError
 
+_DIGITS = 18
+
 
 def domain_of(kind: pa.DataType, name: str = "attribute") -> Domain:
     """The domain of an Arrow type, if it is ordered and discrete.
@@ -23,9 +25,9 @@ def domain_of(kind: pa.DataType, name: str = "attribute") -> Domain:
     if pa.types.is_integer(kind):
         return Domain(kind=Kind.INTEGER)
     if pa.types.is_decimal(kind):
-        if kind.precision > 18:
+        if kind.precision > _DIGITS:
             raise WindowError(
-                f"{name} is {kind}, more digits than a windowing attribute can have (18)",
+                f"{name} is {kind}, more digits than a windowing attribute can have ({_DIGITS})",
                 hint="Cast it to a decimal of at most 18 digits.",
             )
         return Domain(kind=Kind.DECIMAL, scale=kind.scale)
@@ -69,6 +71,19 @@ def too_far(ticks: np.ndarray, reach: int) -> np.ndarray | None:
     if int(ticks.min()) >= BOTTOM + reach and int(ticks.max()) <= END - reach:
         return None
     return (ticks < BOTTOM + reach) | (ticks > END - reach)
+
+
+def edge_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a window's edges: the attribute's own, or a wider one where edges beyond its last value must fit.
+
+    >>> edge_type(pa.uint8()), edge_type(pa.decimal128(4, 2)), edge_type(pa.date32())
+    (DataType(int64), Decimal128Type(decimal128(18, 2)), DataType(date32[day]))
+    """
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    if pa.types.is_decimal(kind):
+        return pa.decimal128(_DIGITS, kind.scale)
+    return kind
 
 
 def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:

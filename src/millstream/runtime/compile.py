@@ -13,7 +13,7 @@ from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Slidin
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
 from millstream.kernels.partials import Bound
-from millstream.kernels.ticks import domain_of
+from millstream.kernels.ticks import domain_of, edge_type
 from millstream.ops.distinct import Distinct
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
@@ -91,7 +91,7 @@ def spec_of(node: nodes.Aggregate) -> Spec:
     row_windows = any(isinstance(window, Rows) for window in node.windows)
     return Spec(
         attribute=node.attribute,
-        attribute_type=pa.int64() if row_windows else schema.field(node.attribute).type,
+        attribute_type=pa.int64() if row_windows else edge_type(schema.field(node.attribute).type),
         groups=node.groups,
         group_types=tuple(schema.field(name).type for name in node.groups),
         aggregates=bound,

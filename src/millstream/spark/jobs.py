@@ -61,7 +61,7 @@ class Jobs:
         native = reduction.native
         met = reduction(frame, order).mapInArrow(reducing(program, order, native), PARCEL)
         reports = self._collect(program, met, what)
-        meters = [report.meters.get(native.source, {}) for report in reports]
+        meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
             bad = reduction.set_apart(frame, order)
             entered = bad.mapInArrow(entering(program, order, arrivals.schemas), PARCEL)

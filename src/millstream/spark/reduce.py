@@ -19,7 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from millstream.core.domain import BOTTOM
+from millstream.core.domain import BOTTOM, END
 from millstream.core.errors import RunError
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.window import Sliding
@@ -33,7 +33,8 @@ from millstream.runtime.program import Program
 from millstream.runtime.tasks import Order, meet_at
 from millstream.spark.worker import settle_worker
 
-GOOD, REJECTED, LATE, FILTERED = 0, 1, 2, 3
+GOOD, REJECTED, LATE, FILTERED, FAR = 0, 1, 2, 3, 4
+"""What becomes of a row; one that is far lies at the ends of 64 bits, where its windows do not fit."""
 GROUPS = "groups"
 _APART, _HIGH = "__apart", "__high"
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -64,7 +65,7 @@ def native_reduce(program: Program) -> NativeReduce | None:
     if program.targets[0].node is not node or not isinstance(node, nodes.Aggregate) or not _plain(node):
         return None
     path: list[int] = []
-    below = node.input
+    below, attribute = node.input, node.attribute
     while not isinstance(below, nodes.Source):
         if (isinstance(below, nodes.Select) and below.condition.simple) or (
             isinstance(below, nodes.Project) and all(e.simple for _, e in below.columns)
@@ -72,13 +73,20 @@ def native_reduce(program: Program) -> NativeReduce | None:
             pass
         else:
             return None
+        if isinstance(below, nodes.Project):
+            attribute = _passed(below, attribute)
         path.insert(0, program.index[id(below)])
         below = below.input
     if below.raw or not isinstance(below.progress, Ordered | BoundedDisorder | Step):
         return None
-    if not _ordered(below.schema.field(below.progress.attribute).type):
+    if below.progress.attribute != attribute or not _ordered(below.schema.field(attribute).type):
         return None
     return NativeReduce(program.index[id(below)], tuple(path), stop)
+
+
+def _passed(node: nodes.Project, attribute: str) -> str:
+    """What an attribute is called below, if it is a column there; else nothing is called so."""
+    return next((one.plain or "" for name, one in node.columns if name == attribute), "")
 
 
 def _plain(node: nodes.Aggregate) -> bool:
@@ -133,6 +141,7 @@ class Reduction:
         self.source = source
         self._partitions = program.partitions
         self._tick = _ticks(*_progressing(source))
+        self._reach = operator.spec.reach
         self._high = F.expr(self._tick)
         self._path = [_through(program.nodes[i]) for i in native.path]
         tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
@@ -157,9 +166,12 @@ class Reduction:
         bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
         # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
         # and one that is indexed by the row is not folded into a constant.
-        limit = f"element_at(array({bound}L, {bound}L), IF({self._tick} IS NULL, 2, 1))"
+        tick, reach = self._tick, self._reach
+        limit = f"element_at(array({bound}L, {bound}L), IF({tick} IS NULL, 2, 1))"
         apart = (
-            f"CASE WHEN {self._tick} IS NULL THEN {REJECTED} WHEN {self._tick} < {limit} THEN {LATE} ELSE {GOOD} END"
+            f"CASE WHEN {tick} IS NULL OR {tick} <= {BOTTOM}L OR {tick} >= {END}L THEN {REJECTED} "
+            f"WHEN {tick} < {limit} THEN {LATE} "
+            f"WHEN {tick} < {BOTTOM + reach}L OR {tick} > {END - reach}L THEN {FAR} ELSE {GOOD} END"
         )
         # In one call: Spark analyses the plan anew for each.
         return frame.withColumns({_APART: F.expr(apart), _HIGH: self._high})
@@ -204,25 +216,24 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     assert isinstance(source, nodes.Source)
     apart = rows[_APART].to_numpy()
     counts = rows[ROWS].to_numpy()
-    number = {kind: int(counts[apart == kind].sum()) for kind in (GOOD, REJECTED, LATE, FILTERED)}
+    number = {kind: int(counts[apart == kind].sum()) for kind in (GOOD, REJECTED, LATE, FILTERED, FAR)}
     report = Report()
-    high = rows.filter(pa.array((apart == GOOD) | (apart == FILTERED)))[_HIGH].drop_null()
+    passing = number[GOOD] + number[FILTERED] + number[FAR]
+    high = rows.filter(pa.array((apart != REJECTED) & (apart != LATE)))[_HIGH].drop_null()
     if len(high):
-        top = int(high.to_numpy().max())
-        report.seen.append(_seen(source.name, partition, number[GOOD] + number[FILTERED], top))
+        report.seen.append(_seen(source.name, partition, passing, int(high.to_numpy().max())))
     fixed = rows.filter(pa.array(apart == GOOD))
     operator = program.operator(native.stop)
     assert isinstance(operator, Paned)
     inside = operator.inside(fixed[KEY].to_numpy())
     outside = int(fixed[ROWS].to_numpy()[~inside].sum())
     _meter(report, native.source, sum(number.values()), late=number[LATE], rejected=number[REJECTED])
-    passing = number[GOOD] + number[FILTERED]
     for i in native.path:
         filtered = number[FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
         number[FILTERED] -= filtered
         _meter(report, i, passing, filtered=filtered)
         passing -= filtered
-    _meter(report, native.stop, passing, outside=outside)
+    _meter(report, native.stop, passing, outside=outside, rejected=number[FAR])
     yield Parcel(0, -1, 0, "report", report.pack())
     if inside.any():
         kept = fixed.filter(pa.array(inside))
@@ -268,7 +279,7 @@ def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
 def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
     """Takes rows past a condition, which only flags them, or gives them other columns."""
     if isinstance(node, nodes.Select):
-        passes = f"{_APART} <> {GOOD} OR coalesce({node.condition.spark}, false)"
+        passes = f"{_APART} NOT IN ({GOOD}, {FAR}) OR coalesce({node.condition.spark}, false)"
         apart = F.expr(f"CASE WHEN {passes} THEN {_APART} ELSE {FILTERED} END")
         return lambda frame: frame.withColumn(_APART, apart)
     assert isinstance(node, nodes.Project)

@@ -71,5 +71,5 @@ class Spec:
         except pa.ArrowInvalid as error:
             raise WindowError(
                 f"a window of {self.attribute!r} ends at {int(ticks.max())}, beyond {self.attribute_type}",
-                hint="Cast the attribute to a wider type before the window.",
+                hint="Cast the attribute to fewer digits before the window.",
             ) from error
