@@ -67,9 +67,7 @@ class LocalHost:
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source], *, unbounded: bool) -> str:
         """How queries run, or would. Whatever the sources, kernels take the rows in."""
         plan = self.plan(asked)
-        return explain(
-            plan, list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel", unbounded=unbounded
-        )
+        return explain(plan, list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel", unbounded=unbounded)
 
     def run(
         self,
