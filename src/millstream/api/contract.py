@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from millstream.core.errors import ContractError, NotYetError
 from millstream.core.problem import Problem
 from millstream.plan import nodes
-from millstream.plan.describe import describe
 from millstream.plan.refusal import Refusal
 from millstream.plan.report import Answer, Report
+from millstream.runtime.compile import not_yet
 from millstream.sql.text import Piece
 
 Places = Mapping[int, tuple[nodes.Node, Piece]]
@@ -51,9 +51,5 @@ def check_runs(root: nodes.Node, places: Places) -> None:
 
 
 def _not_yet(node: nodes.Join, places: Places) -> Problem:
-    text, place = describe(node)[0], places.get(id(node))
-    fact = f"not yet: join, the operator that {len(nodes.sources(node))} streams together need"
-    hint = "It can be checked and explained; queries over one stream, or a union of several, run today."
-    if place is None:
-        return Problem(fact, text, 0, len(text), hint, not_yet=True)
-    return place[1].problem(fact, hint, not_yet=True)
+    problem, place = not_yet(node), places.get(id(node))
+    return problem if place is None else place[1].problem(problem.fact, problem.hint, not_yet=True)

@@ -8,7 +8,8 @@ from typing import assert_never
 import pyarrow as pa
 
 from millstream.core.aggregate import Difference
-from millstream.core.errors import PlanError, WindowError
+from millstream.core.errors import NotYetError, PlanError, WindowError
+from millstream.core.problem import Problem
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, reach
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
@@ -38,6 +39,7 @@ from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
 from millstream.plan.cost import Choice, Statistics, choose, several
+from millstream.plan.describe import describe
 
 Note = Callable[[Choice], None]
 """Told which strategy was chosen, and why."""
@@ -63,9 +65,17 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Aggregate():
             return _aggregate(node, note)
         case nodes.Join():
-            raise PlanError("a join cannot run yet", hint="It can be checked and explained.")
+            raise NotYetError([not_yet(node)])
         case _:
             assert_never(node)
+
+
+def not_yet(node: nodes.Join) -> Problem:
+    """What is said of a join, whose operator is not there yet."""
+    text = describe(node)[0]
+    fact = f"not yet: join, the operator that {len(nodes.sources(node))} streams together need"
+    hint = "It can be checked and explained; queries over one stream, or a union of several, run today."
+    return Problem(fact, text, 0, len(text), hint, not_yet=True)
 
 
 def ordered_attributes(schema: pa.Schema) -> set[str]:

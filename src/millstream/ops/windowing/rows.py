@@ -59,13 +59,14 @@ class RowWindows(Paned):
         return bounds
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
-        if before.ended or not self.store.segments:
+        if before.ended:
             return []
         counts: Counts = self.store.facts.get("counts", {})
         over = set(counts) if now.ended else {key for key in counts if self._is_over(key, now)}
         if not over:
             return []
-        out = self._close(self._next_number(counts), self._next_number(counts, over))
+        before_over, at_the_end = self._next_number(counts), self._next_number(counts, over)
+        out = self._close(before_over, at_the_end) if self.store.segments else []
         # A partition that is over has no next row, so its number need not be known.
         self.store.facts["counts"] = {key: count for key, count in counts.items() if key not in over}
         return out
