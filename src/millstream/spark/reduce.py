@@ -279,7 +279,8 @@ def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
 def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
     """Takes rows past a condition, which only flags them, or gives them other columns."""
     if isinstance(node, nodes.Select):
-        passes = f"{_APART} NOT IN ({GOOD}, {FAR}) OR coalesce({node.condition.spark}, false)"
+        judged = f"({GOOD})" if node.spare else f"({GOOD}, {FAR})"
+        passes = f"{_APART} NOT IN {judged} OR coalesce({node.condition.spark}, false)"
         apart = F.expr(f"CASE WHEN {passes} THEN {_APART} ELSE {FILTERED} END")
         return lambda frame: frame.withColumn(_APART, apart)
     assert isinstance(node, nodes.Project)
