@@ -24,11 +24,11 @@ $(STAMP): requirements.lock pyproject.toml tools/ensure-venv tools/ensure-java
 demo: setup ## watch a sliding-window query over a disordered auction stream
 	@$(WITH_JAVA) $(BIN)/python -m millstream.demo
 
-test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not survival"
+test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests, Spark
+	@$(WITH_JAVA) tools/run-tests $(BIN)/python
 
-survival: setup ## kill and restart runs on Spark, for minutes
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m survival
+survival: setup ## kill and restart runs on Spark, twenty kills
+	@$(WITH_JAVA) MILLSTREAM_KILLS=20 $(BIN)/python -m pytest -m survival
 
 check: setup ## lint, format, types and import layers
 	@$(BIN)/ruff check .

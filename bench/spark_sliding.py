@@ -9,10 +9,13 @@ Millstream in wall time and in CPU of the process tree; the answers are compared
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import statistics
 import tempfile
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
-from harness import load, save, show
+from harness import RESULTS, load, save, show
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
@@ -33,10 +36,19 @@ CELLS = {
     "2M-100-60": (2_000_000, 100, 60),
     "500k-10k-60": (500_000, 10_000, 60),
     "500k-100-5": (500_000, 100, 5),
+    "2M-100-5": (2_000_000, 100, 5),
     "500k-100-1": (500_000, 100, 1),
     "10-100-60": (10, 100, 60),
 }
-TARGETS = {"500k-100-60": 5, "2M-100-60": 10, "500k-10k-60": 10, "500k-100-5": 2, "500k-100-1": 1, "10-100-60": 1}
+TARGETS = {
+    "500k-100-60": 5,
+    "2M-100-60": 10,
+    "500k-10k-60": 10,
+    "500k-100-5": 2,
+    "2M-100-5": 2,
+    "500k-100-1": 1,
+    "10-100-60": 1,
+}
 WARM = 2
 VERBOSE = "MILLSTREAM_VERBOSE" in os.environ
 SPAN = 100  # seconds of event time in an epoch
@@ -62,6 +74,27 @@ def cpu_seconds() -> float:
             continue
         total += used.user + used.system + used.children_user + used.children_system
     return total
+
+
+class WarmCpu(threading.Thread):
+    """CPU used since the warm epochs began; `epochs` counts those that are done."""
+
+    def __init__(self, epochs: Callable[[], int]) -> None:
+        super().__init__(daemon=True)
+        self._epochs, self._done, self._before = epochs, threading.Event(), cpu_seconds()
+        self.start()
+
+    def run(self) -> None:
+        """Wait for the warm epochs."""
+        while self._epochs() < WARM and not self._done.wait(0.1):
+            pass
+        self._before = cpu_seconds()
+
+    def used(self) -> float:
+        """At the end of the run."""
+        self._done.set()
+        self.join()
+        return cpu_seconds() - self._before
 
 
 def make_input(folder: Path, rows: int, keys: int, epochs: int) -> None:
@@ -91,10 +124,10 @@ def native(spark: SparkSession, folder: Path, ratio: int, out: str) -> Taken:
     )
     with tempfile.TemporaryDirectory() as checkpoint:
         writer = frame.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
-        before = cpu_seconds()
         query = writer.format(out).queryName("native").outputMode("append").start()
+        cpu = WarmCpu(lambda: sum(bool(p.numInputRows) for p in query.recentProgress))
         query.awaitTermination()
-        used = cpu_seconds() - before
+        used = cpu.used()
         progress = query.recentProgress
         state = max((int(p.stateOperators[0].memoryUsedBytes) for p in progress if p.stateOperators), default=0)
         return Taken([p.durationMs["triggerExecution"] for p in progress if p.numInputRows], used, state)
@@ -112,10 +145,10 @@ def millstream(spark: SparkSession, folder: Path, ratio: int, *, keep: bool = Fa
             .named("top")
         )
         query = query.to_memory() if keep else query.to_nothing()
-        before = cpu_seconds()
         run = engine.start(ms.available_now())
+        cpu = WarmCpu(lambda: len(run.recent_progress))
         run.await_termination()
-        used = cpu_seconds() - before
+        used = cpu.used()
         wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
         if VERBOSE:
             print(engine.host.spark_progress[-2:])
@@ -155,7 +188,7 @@ def cell(spark: SparkSession, name: str, epochs: int, rounds: int) -> dict[str, 
                 else:
                     taken, _none = millstream(spark, folder, ratio)
                 walls[side].append(statistics.median(taken.wall[WARM:]))
-                cpus[side].append(taken.cpu / (rows * epochs))
+                cpus[side].append(taken.cpu / (rows * (epochs - WARM)))
                 state[side] = taken.state_bytes
         wall = {side: statistics.median(values) for side, values in walls.items()}
         cpu = {side: statistics.median(values) for side, values in cpus.items()}
@@ -166,6 +199,8 @@ def cell(spark: SparkSession, name: str, epochs: int, rounds: int) -> dict[str, 
             "wall_ratio": wall["native"] / wall["millstream"],
             "cpu_ratio": cpu["native"] / cpu["millstream"],
             "load": load(),
+            "epochs": epochs,
+            "rounds": rounds,
         }
     finally:
         shutil.rmtree(folder)
@@ -177,6 +212,7 @@ def main() -> None:
     parser.add_argument("--cells", default=",".join(CELLS))
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--add", action="store_true", help="keep the cells that were measured before")
     options = parser.parse_args()
     spark = local_session(2)
     results = {}
@@ -197,7 +233,8 @@ def main() -> None:
             ("rows an epoch-keys-ratio", "wall", "CPU a row", "wanted (wall)", "state bytes"),
             shown,
         )
-    save("spark_sliding", {"epochs": options.epochs, "rounds": options.rounds, "cells": results})
+    kept = json.loads((RESULTS / "spark_sliding.json").read_text())["cells"] if options.add else {}
+    save("spark_sliding", {"epochs": options.epochs, "rounds": options.rounds, "cells": {**kept, **results}})
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
+from millstream.spark import jobs, reduce
 from millstream.spark.reduce import native_reduce
 
 pytestmark = pytest.mark.spark
@@ -132,6 +133,41 @@ def test_every_window_that_spark_reduces_answers_as_on_the_local_host(
     assert bag(here.table()) == bag(there.table())
     assert without_epoch(here.late.table()) == without_epoch(there.late.table())
     assert books == there_books
+
+
+@pytest.mark.parametrize("way", ["one task", "two shuffles", "kernels"])
+def test_whichever_way_partials_meet_the_answers_are_the_same(
+    spark: Any, folder: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first epoch is shuffled twice; the others as the number of its partials makes it.
+    if way == "two shuffles":
+        monkeypatch.setattr(reduce, "_FEW", -1)
+    if way == "kernels":
+        monkeypatch.setattr(jobs, "_MANY", 1)
+    ways: list[str] = []
+    monkeypatch.setattr(jobs, "reducing", noted(ways, jobs.reducing, lambda named: str(named["together"])))
+    monkeypatch.setattr(jobs, "entering", noted(ways, jobs.entering, lambda _named: "entering"))
+    here, here_run = local_answer(folder)
+    engine = ms.Engine(spark, partitions=3)
+    there = ask(engine, files(spark, folder))
+
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+
+    first, *later = ways  # rows that are late or rejected enter by themselves
+    assert "False" == first
+    assert {"one task": {"True"}, "two shuffles": {"False"}, "kernels": set[str]()}[way] == set(later) - {"entering"}
+    assert bag(here.table()) == bag(there.table())
+    assert without_epoch(here.late.table()) == without_epoch(there.late.table())
+    assert here_run.progress["queries"]["q"]["books"] == run.progress["queries"]["q"]["books"]
+
+
+def noted(notes: list[str], real: Any, what: Any) -> Any:
+    def call(*args: Any, **named: Any) -> Any:
+        notes.append(what(named))
+        return real(*args, **named)
+
+    return call
 
 
 def test_values_at_the_ends_of_64_bits_are_rejected_as_on_the_local_host(spark: Any, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ class Report:
     segments: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     facts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     rows: dict[str, int] = field(default_factory=dict[str, int])
+    partials: int = 0
+    """How many partials came in, where rows were reduced before."""
 
     def pack(self) -> bytes:
         """As JSON."""

@@ -15,7 +15,8 @@ from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import Order
 from millstream.spark.frames import PARCEL, blobs, entering, entering_blobs, meeting, nothing
-from millstream.spark.reduce import Reduction, reducing
+from millstream.spark.partials import reducing
+from millstream.spark.reduce import Reduction
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,26 @@ class Arrivals:
     local: Mapping[str, Batch] = field(default_factory=dict[str, Batch])
 
 
+# Below so many rows an epoch says little; above, reducing must make of three rows one partial at least.
+_MANY = 50_000
+_WORTH = 3
+
+
 class Jobs:
     """Runs a program's steps on Spark; usually one job each."""
 
     def __init__(self, spark: SparkSession, partitions: int) -> None:
         self._spark = spark
         self._partitions = partitions
+        self._partials: int | None = None
+        self._scattered = False
+        """Almost every row is a partial of its own: shuffling those twice costs more than handing rows to kernels."""
 
     def step(
         self, program: Program, order: Order, arrivals: Arrivals, reduction: Reduction | None, what: str
     ) -> list[Report]:
         """Rows enter and meet; `what` is shown in Spark's own pages."""
-        if arrivals.frame is not None and not arrivals.local and reduction is not None:
+        if reduction is not None and not arrivals.local and (reduction.by_cells or not self._scattered):
             return self._reduce(program, order, arrivals, reduction, what)
         entered: list[DataFrame] = []
         if arrivals.frame is not None:
@@ -59,8 +68,13 @@ class Jobs:
         """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
         frame: Any = arrivals.frame
         native = reduction.native
-        met = reduction(frame, order).mapInArrow(reducing(program, order, native), PARCEL)
+        together = reduction.in_one_task(self._partials)
+        partials = reduction(frame, order, together=together)
+        met = partials.mapInArrow(reducing(program, order, native, together=together), PARCEL)
         reports = self._collect(program, met, what)
+        self._partials = sum(report.partials for report in reports)
+        rows = sum(report.meters.get(native.source, {}).get("rows_in", 0) for report in reports)
+        self._scattered = rows >= _MANY and self._partials * _WORTH > rows
         meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
             bad = reduction.set_apart(frame, order)
