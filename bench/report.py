@@ -86,7 +86,7 @@ def spark() -> str:
     rows = []
     for name, one in figures["cells"].items():
         state = one["state_bytes"]
-        measured = f"{one.get('rounds', figures['rounds'])} × {one.get('epochs', figures['epochs'])}"
+        measured = f"{one['rounds']} × {one['epochs']}, CPU of {one['cpu_of']}"
         saved = state["native"] / max(1, state["millstream"])
         rows.append([name, one["wall_ratio"], one["cpu_ratio"], WANTED[name], saved, measured])
     head = [

@@ -201,6 +201,7 @@ def cell(spark: SparkSession, name: str, epochs: int, rounds: int) -> dict[str, 
             "load": load(),
             "epochs": epochs,
             "rounds": rounds,
+            "cpu_of": "warm epochs",
         }
     finally:
         shutil.rmtree(folder)

@@ -135,6 +135,40 @@ def test_every_window_that_spark_reduces_answers_as_on_the_local_host(
     assert books == there_books
 
 
+def test_what_may_fail_is_computed_only_for_rows_that_get_so_far(spark: Any, folder: Path) -> None:
+    # The product of a row that the condition removes, or that is late, does not fit 64 bits.
+    def answer(engine: ms.Engine, source: Any) -> Any:
+        stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds")).where("v < 1000")
+        query = stream.window("ts", range="20 seconds").group_by("k").agg(t=ms.sum("v * 1000000000000000")).named("q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        return query
+
+    here = answer(ms.Engine(host="local"), ms.files(str(folder), format="parquet"))
+    engine = ms.Engine(spark, partitions=2)
+    there = answer(engine, files(spark, folder))
+
+    assert native_reduce(engine.host.program) is not None
+    assert bag(here.table()) == bag(there.table())
+
+
+def test_times_are_read_as_utc_whatever_the_session_says(spark: Any, folder: Path) -> None:
+    def answer(engine: ms.Engine, source: Any) -> Any:
+        stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds"))
+        after = stream.where("ts >= '2024-01-01 00:02:00'")
+        query = after.window("ts", range="20 seconds").group_by("k").agg(n=ms.count()).named("q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        return query
+
+    here = answer(ms.Engine(host="local"), ms.files(str(folder), format="parquet"))
+    elsewhere = spark.newSession()
+    elsewhere.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
+
+    assert bag(here.table()) == bag(answer(ms.Engine(elsewhere, partitions=2), files(elsewhere, folder)).table())
+    batch = answer(ms.Engine(elsewhere, partitions=2), elsewhere.read.parquet(str(folder)))
+    assert sum(here.table()["n"].to_pylist()) == sum(batch.table()["n"].to_pylist())
+    assert "Asia/Kolkata" == elsewhere.conf.get("spark.sql.session.timeZone")
+
+
 @pytest.mark.parametrize("way", ["one task", "two shuffles", "kernels"])
 def test_whichever_way_partials_meet_the_answers_are_the_same(
     spark: Any, folder: Path, way: str, monkeypatch: pytest.MonkeyPatch

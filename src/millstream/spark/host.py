@@ -292,8 +292,8 @@ class SparkHost:
 
     def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
-        if arrivals.frame is None:
-            return None
+        if arrivals.frame is None or arrivals.frame.sparkSession.conf.get("spark.sql.session.timeZone") != "UTC":
+            return None  # where times are not read as UTC, kernels must read them
         if self._reduces is None or self._reduces[0] is not self.program:
             native = native_reduce(self.program)
             self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))

@@ -144,7 +144,8 @@ class Reduction:
         path = [program.nodes[i] for i in native.path]
         # Rows are flagged and get the columns of the first node on the way in one step: Spark analyses the plan anew
         # for each.
-        self._columns = _columns(path.pop(0)) if path and isinstance(path[0], nodes.Project) else [F.col("*")]
+        at_once = bool(path) and isinstance(path[0], nodes.Project) and all(e.total for _, e in path[0].columns)
+        self._columns = _columns(path.pop(0)) if at_once else [F.col("*")]
         self._path = [_through(node) for node in path]
         tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
         offset = f"({tick} - {operator.base}L)"
@@ -218,8 +219,12 @@ def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
 
 
 def _columns(node: nodes.Node) -> list[Column]:
+    """A node's columns; what may fail is computed only for rows that have got so far."""
     assert isinstance(node, nodes.Project)
-    return [F.expr(e.spark).alias(name) for name, e in node.columns]
+    texts = [
+        (name, e.spark if e.total else f"CASE WHEN {APART} = {GOOD} THEN {e.spark} END") for name, e in node.columns
+    ]
+    return [F.expr(text).alias(name) for name, text in texts]
 
 
 def partition_column(groups: tuple[str, ...], partitions: int) -> Column:

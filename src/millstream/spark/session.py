@@ -41,8 +41,15 @@ def local_session(partitions: int | None = None) -> SparkSession:
 
 
 def settle_session(session: SparkSession, partitions: int) -> None:
-    """Have an epoch's shuffles end in just so many partitions; the session is the stream's own, and nobody else's."""
-    wanted = {"spark.sql.shuffle.partitions": str(partitions), "spark.sql.adaptive.enabled": "false"}
+    """Have an epoch's shuffles end in just so many partitions, and times read as UTC, as kernels read them.
+
+    The session is the stream's own, and nobody else's.
+    """
+    wanted = {
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
     for key, value in wanted.items():
         if session.conf.get(key) != value:
             session.conf.set(key, value)
