@@ -219,6 +219,33 @@ def test_a_report_can_be_read_by_a_machine() -> None:
     assert {"bids": ["[[ts:+]]"]} in query["would_do"]
 
 
+@pytest.mark.parametrize("promised", [0, 1, 20])
+def test_what_would_do_is_told_for_many_streams_too(promised: int) -> None:
+    engine = ms.Engine(host="local")
+    first, *others = (
+        engine.stream(f"s{i}", [], schema=SCHEMA, progress=SECONDS if i < promised else None) for i in range(20)
+    )
+    first.union(*others).window("ts", range="10 s").agg(n=ms.count()).named("q")
+
+    (query,) = engine.check().to_dict()["queries"]
+
+    assert (promised == 20) == query["safe"]
+    assert {f"s{i}": ["[[ts:+]]"] for i in range(20)} == query["would_do"][0]
+
+
+def test_of_many_streams_only_those_are_asked_that_must_promise() -> None:
+    engine = ms.Engine(host="local")
+    streams = [engine.stream(f"s{i}", [], schema=SCHEMA) for i in range(15)]
+    joined = streams[0].distinct("ts").select("ts")
+    for other in streams[1:]:
+        joined = joined.union(other.select("ts"))
+    joined.named("q")
+
+    assert {"s0": ["[[ts:+]]"]} == {
+        name: some for name, some in engine.check()["q"].remedies[0].to_dict().items() if some
+    }
+
+
 def test_the_aggregates_that_are_called_holistic_are_those_whose_kernels_are() -> None:
     calls = [
         ms.count("price"), ms.sum("price"), ms.avg("price"), ms.max("price"), ms.median("price"),

@@ -52,9 +52,9 @@ def remedies(root: nodes.Node) -> tuple[Remedy, ...]:
     candidates = {id(one): _templates(one, wanted.get(id(one), [])) for one in sources}
     for size in (1, 2):
         openly = {key: _schemes(some, size) for key, some in candidates.items()}
-        while prod(map(len, openly.values())) > _MOST_CHOICES:
+        while (choices := prod(map(len, openly.values()))) > _MOST_CHOICES and max(map(len, openly.values())) > 2:
             openly = {key: some[: max(2, len(some) // 2)] for key, some in openly.items()}
-        found = list(_safe(root, sources, openly))
+        found = list(_safe(root, sources, openly) if choices <= _MOST_CHOICES else _alike(root, sources, openly))
         if found:
             return tuple(_remedy(sources, one) for one in _least(found, sources))
     return ()
@@ -69,6 +69,31 @@ def _safe(
         schemes = tuple(chosen[id(one)].out for one in sources)
         if schemes not in seen:
             seen.add(schemes)
+            yield list(schemes)
+
+
+def _alike(
+    root: nodes.Node, sources: list[nodes.Source], openly: dict[int, tuple[Scheme, ...]]
+) -> Iterator[list[Scheme]]:
+    """Where the streams are too many to try every choice: the same promise of all, then of as few as will do."""
+
+    def safe(schemes: list[Scheme]) -> bool:
+        return any(_safe(root, sources, {id(one): (scheme,) for one, scheme in zip(sources, schemes, strict=True)}))
+
+    every = [openly[id(one)] for one in sources]
+    declared = [Scheme(frozenset(promises_of(one))) for one in sources]
+    tried: set[tuple[Scheme, ...]] = set()
+    for number in range(max(map(len, every))):
+        same = [some[min(number, len(some) - 1)] for some in every]
+        kept = [promised if len(promised) else one for promised, one in zip(declared, same, strict=True)]
+        for schemes in (kept, same):
+            if tuple(schemes) in tried or not safe(schemes):
+                continue
+            tried.add(tuple(schemes))
+            for at in range(len(schemes)):
+                less = [*schemes[:at], Scheme(frozenset()), *schemes[at + 1 :]]
+                if safe(less):
+                    schemes[at] = less[at]
             yield list(schemes)
 
 
