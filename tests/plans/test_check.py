@@ -275,6 +275,18 @@ def test_what_is_allowed_is_marked_at_its_operator(where: str) -> None:
     assert "unbounded: distinct on auction keeps every auction for ever" in lines[at + 1]
 
 
+def test_what_one_start_allows_the_next_does_not() -> None:
+    engine = ms.Engine(host="local")
+    stream = engine.stream("bids", [], schema=SCHEMA)
+    stream.distinct("auction").named("first")
+    engine.start(allow_unbounded=True).await_termination()
+    stream.distinct("price").named("second")
+
+    with pytest.raises(ms.ContractError, match="'second'"):
+        engine.start()
+    assert "unbounded: distinct on auction" in engine.explain()
+
+
 def test_a_refused_query_starts_nothing_and_names_every_query() -> None:
     engine = ms.Engine(host="local")
     stream = engine.stream("bids", [], schema=SCHEMA)

@@ -75,6 +75,7 @@ class Engine:
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
         self._allowed = allow_unbounded
+        self._marked = allow_unbounded
         self._run: Run | None = None
 
     def stream(
@@ -164,7 +165,7 @@ class Engine:
     def explain(self) -> str:
         """Every query as a tree: where each part runs, what is shared, which strategies were chosen and why."""
         asked = {name: query.node for name, query in self._queries.items()}
-        return self.host.explain(asked, self._sources, unbounded=self._allowed)
+        return self.host.explain(asked, self._sources, unbounded=self._marked)
 
     def check(self, *, end_of_stream: bool = False) -> Report:
         """What each operator keeps, what lets it forget and how long that takes, or why it never would.
@@ -195,7 +196,7 @@ class Engine:
 
         With `end_of_stream` the end of the available input is the final punctuation, so that everything
         closes; else what punctuation has not closed stays open, and the report says so. A query that would then
-        keep rows for ever is refused, unless `allow_unbounded` lets it run.
+        keep rows for ever is refused, unless `allow_unbounded` lets it run: in this run, not in the next.
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")
@@ -205,8 +206,10 @@ class Engine:
             )
         if not self._queries:
             raise PlanError("there is no query to run", hint='Name one with .named("q"), or give it a sink.')
-        self._allowed = self._allowed or allow_unbounded
-        if not self._allowed:
+        allowed = self._allowed or allow_unbounded
+        # What one start let run stays marked; what the next may run is asked anew.
+        self._marked = self._marked or allowed
+        if not allowed:
             refuse(self.check(end_of_stream=end_of_stream), self._places)
         for query in self._queries.values():
             check_runs(query.node, self._places)
