@@ -70,7 +70,8 @@ Time by range/slide ÷ that of tumbling windows, 100 keys (wanted: below 2):
 
 {table(["range/slide", "÷ ratio 1"], ratio)}
 
-The panes grid, maximum over one group: time less scan / peak state, ÷ those of `wid` (published: 0.30 at 20 × 5):
+The panes grid, maximum over one group of {figures["grid_rows"]:,} rows: time less scan / peak state, ÷ those of `wid`
+(published: 0.30 at 20 × 5):
 
 {table(["rows a pane × panes a window", "paned", "differential", "buffered"], grid)}
 

@@ -203,6 +203,7 @@ def main() -> None:
             "rows": rows,
             "against_duckdb": against_duckdb(rows),
             "by_ratio": by_ratio(rows),
+            "grid_rows": rows,
             "grid": grid(rows),
             "adaptive": adaptive(rows // 10),
         },
