@@ -102,7 +102,8 @@ def spark() -> str:
 
 `bench/spark_sliding.py`: one session, local[2], Parquet bids → no-op sink, one file a trigger for both sides,
 epochs of which the first two are left out, medians of interleaved runs. Native runs with its default state store. The
-closed windows of both sides are compared before any time is taken. {conditions(figures)}
+closed windows of both sides are compared before any time is taken, in cells of at most 3,000,000 rows and 1,000 keys.
+{conditions(figures)}
 
 {table(head, rows)}
 
