@@ -219,6 +219,11 @@ def test_a_report_can_be_read_by_a_machine() -> None:
     assert {"bids": ["[[ts:+]]"]} in query["would_do"]
 
 
+def test_a_report_has_no_verdict_on_an_unknown_query() -> None:
+    with pytest.raises(ms.PlanError, match="there is no query 'nope'"):
+        made(lambda s: s.where("price > 1")).check()["nope"]
+
+
 @pytest.mark.parametrize("promised", [0, 1, 20])
 def test_what_would_do_is_told_for_many_streams_too(promised: int) -> None:
     engine = ms.Engine(host="local")

@@ -78,7 +78,10 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no such column": ({"on": "q"}, ms.SchemaError, "there is no column 'q'"),
     "no such join": ({"on": "k", "how": "sideways"}, ms.PlanError, "there is no join 'sideways'"),
     "different types": ({"on": [("k", "v")]}, ms.SchemaError, "never equal"),
-    "no columns": ({"on": 5}, (ms.PlanError, TypeError), "."),  # type: ignore[dict-item]  # either says so
+    "no columns": ({"on": 5}, ms.PlanError, "on=5 names no columns"),
+    "a dict of columns": ({"on": {"k": "v"}}, ms.PlanError, "names no columns"),
+    "no attribute": ({"on": "k", "within": "5 s", "time": 5}, ms.PlanError, "time=5 names no attributes"),
+    "one attribute": ({"on": "k", "within": "5 s", "time": ("ts",)}, ms.PlanError, "names no attributes"),
     "both": ({"within": "1 s", "window": "1 s"}, ms.PlanError, "either within or window"),
     "backwards": ({"within": ("5 s", "1 s")}, ms.PlanError, "no row lies between"),
     "negative": ({"within": "-5 s"}, ms.PlanError, "is negative"),
@@ -195,6 +198,17 @@ def test_three_streams_are_two_joins() -> None:
     assert [(("k", "k"), ("ts", "ts")), (("b_v", "v"), ("b_ts", "ts"))] == [one.keys for one in joins]
     assert ["v", "bv", "cv"] == query.schema.names
     assert engine.check().safe
+
+
+def test_the_first_of_three_streams_may_be_a_sub_query_without_a_name() -> None:
+    engine, _, _ = streams()
+    engine.stream("c", [], schema=SCHEMA, progress=ms.bounded_disorder("ts", "5 seconds"))
+    window = "[RANGE 3 seconds, WATTR ts]"
+    query = engine.sql(f"SELECT b.v FROM (SELECT ts, k FROM a) {window}, b {window}, c {window}")
+
+    *_, last = (one for one in nodes.walk(query.node) if isinstance(one, nodes.Join))
+    assert last.time is not None
+    assert ("item1_ts", "ts") == (last.time.left, last.time.right)
 
 
 def test_a_join_explains_itself() -> None:

@@ -143,10 +143,15 @@ def _near(
 
 
 def _attributes(left: Stream, right: Stream, time: str | tuple[str, str] | None) -> tuple[str, str]:
-    if isinstance(time, str):
-        return time, time
-    if time is not None:
-        return time
+    match time:
+        case str():
+            return time, time
+        case (str() as mine, str() as other):
+            return mine, other
+        case None:
+            pass
+        case _:
+            raise PlanError(f"time={time!r} names no attributes", hint='Write time="ts" or time=("ts", "stamp").')
     found = [progressing(one.node)[:1] for one in (left, right)]
     if not found[0] or not found[1]:
         side = "left" if not found[0] else "right"
@@ -158,7 +163,7 @@ def _attributes(left: Stream, right: Stream, time: str | tuple[str, str] | None)
 
 
 def _keys(on: Keys) -> list[tuple[str, str]]:
-    given = [on] if isinstance(on, str) else list(on or ())
+    given: list[Any] = [on] if isinstance(on, str) or not isinstance(on, Sequence | None) else list(on or ())
     keys: list[tuple[str, str]] = []
     for one in given:
         if isinstance(one, str):

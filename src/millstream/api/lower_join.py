@@ -42,6 +42,8 @@ class Side:
     stream: Stream
     names: dict[str, str]
     item: Item
+    first: dict[str, str]
+    """By the columns of the item, their names in such a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
         own = {
             name: name if every.count(name.lower()) == 1 else f"{prefix}_{name}" for name in item.stream.schema.names
         }
-        sides.append(Side(item.stream, own, item))
+        sides.append(Side(item.stream, own, item, own))
         # A stream that is joined with itself is known by its aliases only.
         for relation in (one for one in item.relations if words.count(one.lower()) == 1):
             qualified |= {(relation, column): name for column, name in own.items()}
@@ -125,7 +127,8 @@ class _Step:
         assert made is not None
         query = Query(self.left.stream.engine, made)
         query.engine.placed(made, clause.piece)
-        return Side(query, {name: name for name in made.schema.names}, self.left.item), left_over
+        left = self.left
+        return Side(query, {name: name for name in made.schema.names}, left.item, left.first), left_over
 
     def _side(self, name: str) -> int | None:
         if name in self.left.names.values():
@@ -194,14 +197,9 @@ class _Step:
             item = Names(tuple(side.item.stream.schema.names), side.item.relations)
             column = resolve((window or known).attribute, item, self.problems)
             settle(self.problems)
-            first = side.stream is side.item.stream
-            out.append(column if first else self._after(column))
+            # What has been joined already has the names of a pair.
+            out.append(column if side.stream is side.item.stream else side.first[column])
         return out[0], out[1]
-
-    def _after(self, column: str) -> str:
-        """The name that a column of the first item has by now."""
-        relation = self.left.item.relations[0]
-        return self.names.qualified.get((relation, column), column)
 
     def _by_limits(self, limits: Sequence[Limit]) -> Time:
         """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""

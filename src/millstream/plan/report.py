@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from millstream.core.errors import PlanError, nearest
 from millstream.plan import nodes
 from millstream.plan.check import Checked, check
 from millstream.plan.remedy import Remedy, remedies
@@ -70,7 +71,10 @@ class Report:
 
     def __getitem__(self, name: str) -> Answer:
         """The verdict on one query."""
-        return next(one for one in self.answers if one.checked.name == name)
+        known = {one.checked.name: one for one in self.answers}
+        if name not in known:
+            raise PlanError(f"there is no query {name!r}", hint=nearest(name, known))
+        return known[name]
 
     def __str__(self) -> str:
         """Query by query."""
