@@ -103,6 +103,10 @@ HORIZONS: dict[str, tuple[Ask, Any, str]] = {
     ),
     "groups that end": (counted(attribute="seq", range=10), ms.supplied(per="auction"), "until its auction is over"),
     "sessions": (counted(attribute="ts", gap="30 s"), SECONDS, "35 s of ts: gap 30 s + disorder 5 s"),
+    "sessions of values": (
+        lambda s: s.window("ts", gap="30 s").agg(m=ms.median("price")), SECONDS,
+        "gap 30 s of ts + disorder 5 s + length of a session",
+    ),
     "landmark": (
         lambda s: s.window("ts", range="all", slide="60 s").agg(n=ms.count()), SECONDS,
         "65 s of ts: slide 60 s + disorder 5 s",
@@ -217,6 +221,22 @@ def test_a_report_can_be_read_by_a_machine() -> None:
     assert 15_000_000 == operator["horizon"]["ticks"]
     assert operator["refusal"] is None
     assert {"bids": ["[[ts:+]]"]} in query["would_do"]
+
+
+@pytest.mark.parametrize(
+    ("how", "known"),
+    [("inner", ["left_ts", "right_ts"]), ("left", ["left_ts"]), ("right", ["right_ts"]), ("full", []),
+     ("semi", ["left_ts"]), ("anti", ["left_ts"])],
+)  # fmt: skip
+def test_a_join_promises_nothing_of_columns_that_may_be_null(how: str, known: list[str]) -> None:
+    engine = ms.Engine(host="local")
+    bids = engine.stream("bids", [], schema=SCHEMA, progress=SECONDS)
+    joined = bids.join(bids, on="auction", how=how, within="5 s")
+    names = [one for one in ("left_ts", "right_ts") if one in joined.schema.names]
+    for name in names:
+        joined.distinct(name).named(name)
+
+    assert known == [name for name in names if engine.check()[name].checked.safe]
 
 
 def test_a_report_has_no_verdict_on_an_unknown_query() -> None:

@@ -83,8 +83,14 @@ def _join(node: nodes.Join) -> Join:
     bounded = (True, True)
     if isinstance(node.time, nodes.Band):
         bounded = (node.time.high is not None, node.time.low is not None)
+    # Where a partner is missing its columns are null, whatever its stream promised.
+    padded = {"left": (1,), "right": (0,), "full": (0, 1)}.get(node.how, ())
     left, right = (
-        {one.column: one.name for one in node.columns if one.side == side and one.name in node.schema.names}
+        {
+            one.column: one.name
+            for one in node.columns
+            if one.side == side and side not in padded and one.name in node.schema.names
+        }
         for side in (0, 1)
     )
     return Join(equal=node.keys, near=near, bounded=bounded, names=(left, right))

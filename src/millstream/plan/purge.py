@@ -9,12 +9,13 @@ from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Template
 from millstream.core.window import WHOLE, Landmark, Rows, Session, SlideByTuple, Sliding
 from millstream.plan import nodes
-from millstream.plan.forms import form_of
+from millstream.plan.forms import form_of, is_holistic
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.promise import Promises, promises_of, until_over
 from millstream.plan.trace import domain_at
 
 _SKEW = Part("skew of the inputs")
+_SESSION = Part("length of a session")
 # A row of a slide-by-tuple window makes two bins and one end, and a group has an anchor.
 _BINS = 4
 
@@ -72,7 +73,10 @@ def _own(node: nodes.Node) -> tuple[Lag, int]:
         case SlideByTuple():
             return (Part.of("range", first.size, domain),), _BINS
         case Session():
-            return (Part.of("gap", first.gap, domain),), 1
+            gap = Part.of("gap", first.gap, domain)
+            # Partials of every value are as long as the session, which goes on while rows come.
+            holistic = any(is_holistic(one.call) for one in node.aggregates)
+            return (gap, _SESSION) if holistic else (gap,), 1
         case Landmark():
             return (Part.of("slide", first.slide, domain),), 1
         case _:
