@@ -97,6 +97,19 @@ WRONG: dict[str, str] = {
     "join on different types": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.price",
     "join with an aggregate in on": "SELECT a.price FROM bids a JOIN bids b ON max(a.price) = b.price",
     "join of rows": "SELECT a.price FROM bids [RANGE 5 rows, WATTR row-num] a, bids [RANGE 5 rows, WATTR row-num] b",
+    "join of hopping windows": "SELECT a.price FROM bids [RANGE 3 minutes, SLIDE 1 minute, WATTR ts] a, bids b",
+    "join of partitions": "SELECT a.price FROM bids [RANGE 3 minutes, WATTR ts, PATTR item] a, bids b",
+    "join of windows with a start":
+    "SELECT a.price FROM bids [RANGE 3 minutes, WATTR ts, START '2024-01-01'] a, bids b",
+    "join of two sizes":
+    "SELECT a.price FROM bids [RANGE TUMBLING 1 minute, WATTR ts] a, bids [RANGE TUMBLING 5 minutes, WATTR ts] b",
+    "join of a range and a tumbling window":
+    "SELECT a.price FROM bids [RANGE 3 minutes, WATTR ts] a, bids [RANGE TUMBLING 5 minutes, WATTR ts] b",
+    "join of one tumbling table":
+    "SELECT a.price FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE) a JOIN bids b ON a.item = b.item",
+    "window before a union": f"SELECT count(*) AS n FROM bids {WINDOW} UNION bids",
+    "union with a table function":
+    "SELECT count(*) AS n FROM bids UNION TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)",
     "natural join": "SELECT item FROM bids a NATURAL JOIN bids b",
     "limit without any window": "SELECT item, count(*) AS n FROM bids GROUP BY item LIMIT 3",
     "window column without a window": "SELECT window_end, count(*) AS n FROM bids GROUP BY item",
@@ -111,6 +124,7 @@ WRONG: dict[str, str] = {
     "progress on what is not there": "CREATE STREAM s FROM rate PROGRESS ON ts WITHIN 5 seconds",
     "unknown option": "CREATE STREAM s FROM rate OPTIONS (rows_per_second 3)",
     "kafka without spark": "CREATE STREAM s FROM kafka 'topic' OPTIONS ('kafka.bootstrap.servers' = 'x:9092')",
+    "kafka with columns": "CREATE STREAM s (ts TIMESTAMP) FROM kafka 'topic'",
     "stream twice": "CREATE STREAM bids FROM rate",
     "unknown sink": "INSERT INTO excel 'out' SELECT price FROM bids",
     "sink without path": "INSERT INTO parquet SELECT price FROM bids",

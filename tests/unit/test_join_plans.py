@@ -180,6 +180,20 @@ def test_windows_after_streams_are_a_strict_band() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a x, b [RANGE TUMBLING 1 minute, WATTR ts] y",
+        "a [RANGE TUMBLING 60 seconds, WATTR ts] x, b [RANGE TUMBLING 1 minute, WATTR ts] y",
+        "TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE) x, TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL 60 SECONDS) y",
+    ],
+)
+def test_tumbling_windows_after_streams_are_one_window(source: str) -> None:
+    made = in_sql(f"SELECT x.v FROM {source} WHERE x.k = y.k")
+
+    assert nodes.SameWindow(left="ts", right="ts", size=60 * SECOND) == made.time
+
+
 def test_using_names_the_keys() -> None:
     assert (("k", "k"), ("v", "v")) == in_sql("SELECT a.ts FROM a SEMI JOIN b USING (k, v)").keys
 

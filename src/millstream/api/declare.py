@@ -97,6 +97,11 @@ def _source(engine: Engine, statement: sql.CreateStream, schema: pa.Schema | Non
     path = "" if statement.path is None else statement.path.text
     match statement.format.text:
         case "kafka":
+            if schema is not None:
+                raise SourceError(
+                    "kafka has the columns key, value, topic, partition, offset, timestamp and timestampType",
+                    hint="Leave the columns out, and take value apart in a query.",
+                )
             return _kafka(engine.spark, {"subscribe": path, **options} if path else options)
         case "rate":
             if schema is not None:

@@ -167,6 +167,8 @@ class _Step:
         for window in windows:
             if window is not None and not isinstance(window, sql.Sliding):
                 self.problems.append(window.piece.problem("a joined stream has a RANGE and nothing else", _EXAMPLE))
+            elif window is not None:
+                self.problems += _not_joined(window)
         settle(self.problems)
         sliding = [window if isinstance(window, sql.Sliding) else None for window in windows]
         if any(sliding):
@@ -181,9 +183,15 @@ class _Step:
     def _by_windows(self, windows: Sequence[sql.Sliding | None]) -> Time:
         names = self._attributes(windows)
         domain = shared_domain((self.left.stream.schema, self.right.stream.schema), names)
-        tumbling = next((one for one in windows if one is not None and one.tumbling), None)
-        if tumbling is not None:
-            size = domain.span(tumbling.range.value, what="RANGE")
+        given = [one for one in windows if one is not None]
+        tumbling = [one for one in given if one.tumbling or one.from_start]
+        if tumbling:
+            sizes = [domain.span(one.range.value, what="RANGE") for one in given]
+            size = sizes[0]
+            alone = len(given) == 1 and tumbling[0].from_start
+            alike = len({(one.tumbling, one.from_start) for one in given}) == 1
+            if alone or not alike or size != sizes[-1]:
+                raise given[-1].piece.error("both streams must have the same tumbling window", _TUMBLING)
             return nodes.SameWindow(left=names[0], right=names[1], size=size), domain
         left, right = (None if one is None else domain.span(one.range.value, what="RANGE") for one in windows)
         low = None if right is None else -right
@@ -236,6 +244,19 @@ class _Step:
         return [one.tree for one in limits if (own[0][one.left], own[1][one.right]) != taken]
 
 
+def _not_joined(window: sql.Sliding) -> list[Problem]:
+    """What a window may have, and the window of a joined stream may not."""
+    out: list[Problem] = []
+    if window.slide is not None:
+        out.append(window.slide.piece.problem("a joined stream has no SLIDE", _EXAMPLE))
+    equal = "Say what must be equal with ON or WHERE."
+    out += [one.piece.problem("a joined stream has no PATTR", equal) for one in window.partition]
+    if window.start is not None:
+        out.append(window.piece.problem("a joined stream has no START", _EXAMPLE))
+    return out
+
+
+_TUMBLING = "Write FROM a, b [RANGE TUMBLING 5 minutes, WATTR ts], or RANGE without TUMBLING after both."
 _EXAMPLE = "Write FROM a [RANGE 3 minutes, WATTR ts], b [RANGE 2 minutes, WATTR ts]."
 
 

@@ -116,6 +116,12 @@ class _From:
             return inputs[0]
         # `A UNION B AS M [RANGE …]`: name and window are the union's.
         *before, last = inputs
+        for one in inputs:
+            if one.window is not None and (one is not last or not str(one.window.piece).startswith("[")):
+                raise one.window.piece.error(
+                    "a union has one window, written after its last stream",
+                    "Write FROM a UNION b [RANGE 1 minute, WATTR ts].",
+                )
         bare = replace(last, alias=None, window=None)
         return FromUnion(piece=cursor.piece(start), inputs=(*before, bare), alias=last.alias, window=last.window)
 
