@@ -110,13 +110,44 @@ def test_a_query_written_upon_another_reads_its_results_however_late_it_comes() 
     assert 1 == operators(engine, nodes.Aggregate)
 
 
-# --- with a checkpoint --------------------------------------------------------------------------------
-
 Query = Callable[[ms.Stream], ms.Query]
 
 
 def counts(stream: ms.Stream) -> ms.Query:
     return stream.where("v > 1").window("ts", range=10, slide=5).group_by("k").agg(n=ms.count())
+
+
+LATER: dict[str, tuple[Query, Callable[[Any], Any]]] = {
+    "a filter on groups": (lambda s: counts(s), lambda q: q.where("k = 'a'")),
+    "fewer columns": (lambda s: s.distinct("k", "v"), lambda q: q.select("k")),
+    "a filter upon a filter on groups": (lambda s: counts(s).where("k = 'a'"), lambda q: q.where("n > 0 AND k < 'z'")),
+    "a filter upon columns": (lambda s: counts(s).select("k", "n"), lambda q: q.where("k = 'a'")),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_no_rewrite_parts_a_later_query_from_the_results_it_was_written_upon(case: str) -> None:
+    first, then = LATER[case]
+    engine = ms.Engine(host="local")
+    tables = [pa.Table.from_pylist(ROWS[at : at + 15], schema=SCHEMA) for at in (0, 15, 30, 45)]
+    early = first(engine.stream("s", tables, schema=SCHEMA, progress=ms.ordered("ts"))).named("early")
+    engine.start(ms.once(), allow_unbounded=True).await_termination()
+    before = early.table().num_rows
+    late = then(early).named("late")
+    engine.start(ms.once(), allow_unbounded=True).await_termination()
+    third = then(early).named("third")  # the other two run already, and read the same state
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert 1 == operators(engine, nodes.Aggregate) + operators(engine, nodes.Distinct)
+    rest = pa.Table.from_pylist(early.table().to_pylist()[before:], schema=early.table().schema)
+    lower = ms.Engine(host="local")
+    expected = then(lower.stream("r", [rest])).named("q")
+    lower.start(end_of_stream=True).await_termination()
+    assert {} == difference(expected.table().to_pylist(), late.table().to_pylist())
+    assert third.table().num_rows <= late.table().num_rows
+
+
+# --- with a checkpoint --------------------------------------------------------------------------------
 
 
 class Lives:
@@ -201,6 +232,43 @@ def test_a_query_upon_another_finds_its_state_in_every_life(lives: Lives) -> Non
     assert second == third
     assert second["p"][-1] in second["q"]
     assert {} == difference(whole(counts), lives.results("p"))
+
+
+@pytest.mark.parametrize("later", ["k = 'a'", "n > 1"])
+def test_a_query_upon_another_that_is_older_reads_the_same_state_in_every_life(lives: Lives, later: str) -> None:
+    def both(epochs: int, *, end: bool = False) -> dict[str, list[str]]:
+        made: list[ms.Query] = []
+
+        def lower(stream: ms.Stream) -> ms.Query:
+            made.append(counts(stream))
+            return made[0]
+
+        return lives.live({"p": lower, "q": lambda _: made[0].where(later)}, epochs=epochs, end=end)
+
+    lives.live({"p": counts}, epochs=1)
+    second, third = both(2), both(3, end=True)
+
+    assert second == third
+    assert second["p"][-1] in second["q"]
+    began = {(row["window_start"], row["k"], row["n"]) for row in lives.results("q")}
+    assert began <= {(row["window_start"], row["k"], row["n"]) for row in lives.results("p")}
+
+
+def test_a_query_that_began_with_the_one_it_is_upon_does_not_need_it(lives: Lives) -> None:
+    def upon(stream: ms.Stream) -> ms.Query:
+        return counts(stream).where("k = 'a'")
+
+    made: list[ms.Query] = []
+
+    def lower(stream: ms.Stream) -> ms.Query:
+        made.append(counts(stream))
+        return made[0]
+
+    first = lives.live({"p": lower, "q": lambda _: made[0].where("k = 'a'")}, epochs=1)
+    alone = lives.live({"q": upon}, epochs=3, end=True)
+
+    assert first["q"] == alone["q"]
+    assert {} == difference(whole(upon), lives.results("q"))
 
 
 @pytest.mark.parametrize("change", ["k = 'a'", "n > 1"])

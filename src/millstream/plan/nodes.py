@@ -257,6 +257,15 @@ def rebuilt(root: Node, change: Callable[[Node], Node]) -> Node:
     return made[id(root)]
 
 
+def swapped(root: Node, others: Mapping[int, Node]) -> Node:
+    """The plan with other nodes, and all that is below those, in the place of some, by identity; the topmost first."""
+    made: dict[int, Node] = dict(others)
+    for node in walk(root):
+        if id(node) not in made:
+            made[id(node)] = with_inputs(node, tuple(made[id(one)] for one in inputs(node)))
+    return made[id(root)]
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Every node below and including this one, inputs first, each once."""
     seen: set[int] = set()

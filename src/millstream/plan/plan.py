@@ -40,10 +40,11 @@ class Plan:
     ) -> Plan:
         """Queries by name, as they were written; of those that already run, the nodes and the names they have."""
         upon = _upon(asked)
+        runs = {id(asked[name]): node for name, node in (running or {}).items() if name in asked}
         roots = [
             Root(
                 name=name,
-                node=(running or {}).get(name, node),
+                node=(running or {}).get(name) or nodes.swapped(node, runs),
                 held=tuple((held or {}).get(name, ())),
                 upon=upon[name],
             )
@@ -58,7 +59,19 @@ class Plan:
 
     def each(self, change: Callable[[Node], Node]) -> Plan:
         """The plan with every query changed by itself, so that none depends on which others there are."""
-        return self.with_nodes([change(root.node) for root in self.roots])
+        return self.each_above(lambda node, _: change(node))
+
+    def each_above(self, change: Callable[[Node, frozenset[int]], Node]) -> Plan:
+        """As `each`; but a query that reads the state of another, older one, reads what that one has become.
+
+        `change` is told the nodes, by identity, that it must leave as they are, with all that is below them.
+        """
+        made: dict[str, Node] = {}
+        for root in sorted(self.roots, key=lambda one: sum(1 for _ in nodes.walk(one.node))):
+            older = [other for other in self.roots if other.name in made and _reads(root, other)]
+            node = nodes.swapped(root.node, {id(other.node): made[other.name] for other in older})
+            made[root.name] = change(node, frozenset(id(made[other.name]) for other in older))
+        return self.with_nodes([made[root.name] for root in self.roots])
 
     def with_nodes(self, made: Sequence[Node]) -> Plan:
         """The same queries, answered by these nodes."""
@@ -74,6 +87,16 @@ class Plan:
             for node in nodes.walk(root.node):
                 found[id(node)] = (*found.get(id(node), ()), root.name)
         return found
+
+
+def _reads(root: Root, other: Root) -> bool:
+    """Are the results of the other query, with the state behind them, what the query goes on from?
+
+    Not if both began together, or if the other came later: then each has state of its own, as it had at first.
+    """
+    if other.name not in root.upon or not other.held or not (not root.held or set(other.held) <= set(root.held)):
+        return False
+    return any(one is other.node for one in nodes.walk(root.node))
 
 
 def _upon(asked: Mapping[str, Node]) -> dict[str, frozenset[str]]:

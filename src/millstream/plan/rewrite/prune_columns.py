@@ -27,14 +27,18 @@ def prune_columns(plan: Plan) -> Plan:
     >>> prune_columns(Plan.of({"q": asked}))["q"].input.schema.names
     ['a', 'b']
     """
-    return plan.each(_pruned)
+    return plan.each_above(_pruned)
 
 
-def _pruned(root: Node) -> Node:
+def _pruned(root: Node, kept: frozenset[int]) -> Node:
     needed = _needed(root)
+    whole = {id(below) for node in nodes.walk(root) if id(node) in kept for below in nodes.walk(node)}
     made: dict[int, Node] = {}
     cut: dict[int, Node] = {}
     for node in nodes.walk(root):
+        if id(node) in whole and not isinstance(node, nodes.Source):
+            made[id(node)] = node
+            continue
         carries = not isinstance(node, nodes.Project | nodes.Aggregate)
         below = tuple((cut if carries and id(one) in cut else made)[id(one)] for one in nodes.inputs(node))
         made[id(node)] = _narrowed(nodes.with_inputs(node, below), needed[id(node)])

@@ -23,8 +23,9 @@ def push_filters(plan: Plan) -> Plan:
 
     A condition moves below a projection, a union, a distinct or a sort, and below an aggregate if it speaks of
     groups only; the parts of an AND each as far as they can. It stays above a stream's entrance, where late rows
-    are set apart, above what counts rows of all groups together, and above whatever it would save from failing. In
-    the books, a row of a group that no result can have is filtered instead of accepted.
+    are set apart, above what counts rows of all groups together, above whatever it would save from failing, and
+    above the results of an older query that its own goes on from. In the books, a row of a group that no result can
+    have is filtered instead of accepted.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
@@ -33,21 +34,23 @@ def push_filters(plan: Plan) -> Plan:
     >>> str(push_filters(Plan.of({"q": high}))["q"].condition)
     'a AND b'
     """
-    return plan.each(_pushed)
+    return plan.each_above(_pushed)
 
 
-def _pushed(root: Node) -> Node:
+def _pushed(root: Node, kept: frozenset[int]) -> Node:
     """One step at a time until there is none."""
-    while (moved := _once(root)) is not None:
+    while (moved := _once(root, kept)) is not None:
         root = moved
     return root
 
 
-def _once(root: Node) -> Node | None:
+def _once(root: Node, kept: frozenset[int]) -> Node | None:
     readers = Counter(id(below) for node in nodes.walk(root) for below in nodes.inputs(node))
     for node in nodes.walk(root):
+        if not isinstance(node, Select) or id(node.input) in kept:
+            continue
         # What has another reader must stay as it is for that one: to move on would compute it twice.
-        if isinstance(node, Select) and readers[id(node.input)] == 1 and (new := _step(node)) is not None:
+        if readers[id(node.input)] == 1 and (new := _step(node)) is not None:
             return nodes.rebuilt(root, lambda one, old=node, new=new: new if one is old else one)
     return None
 
