@@ -185,7 +185,7 @@ def test_windows_after_streams_are_a_strict_band() -> None:
     [
         "a x, b [RANGE TUMBLING 1 minute, WATTR ts] y",
         "a [RANGE TUMBLING 60 seconds, WATTR ts] x, b [RANGE TUMBLING 1 minute, WATTR ts] y",
-        "TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE) x, TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL 60 SECONDS) y",
+        "TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE) x, TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL 1 MINUTE) y",
     ],
 )
 def test_tumbling_windows_after_streams_are_one_window(source: str) -> None:

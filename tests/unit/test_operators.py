@@ -10,6 +10,9 @@ import pytest
 
 import millstream as ms
 from millstream.core.domain import BOTTOM
+from millstream.core.progress import Progress
+from millstream.core.punctuation import Punctuation
+from millstream.ops.distinct import Distinct
 from millstream.plan import nodes
 from support import oracle
 from support.bags import difference
@@ -202,6 +205,19 @@ def test_distinct_forgets_what_punctuation_says_cannot_come_again() -> None:
         held.append(query.operator.store.rows)
 
     assert [4, 2, 1, 0] == held
+
+
+def test_distinct_looks_up_its_own_groups_and_not_all_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator, now, asked = Distinct(("k", "v"), set()), Progress(), []
+    monkeypatch.setattr("millstream.ops.distinct.matching", lambda *given: asked.append(given))
+    operator.take(0, pa.table({"k": [*range(0, 100, 2), None], "v": [1] * 51}))
+    for key in range(90):
+        now.accept(Punctuation.over({"k": key}))
+
+    operator.advance(0, now)
+
+    assert [90, 92, 94, 96, 98, None] == operator.store.segments[0].tables["seen"]["k"].to_pylist()
+    assert [] == asked
 
 
 def test_distinct_passes_punctuation_on() -> None:
