@@ -24,4 +24,9 @@ REFUSED = {
     "outer join without a bound": "SELECT a.price FROM bids a FULL OUTER JOIN bids b USING (item)",
     "computed attribute": "SELECT count(*) AS n FROM (SELECT ts + INTERVAL 1 hour AS later FROM bids)\n"
     "[RANGE 1 minute, WATTR later]",
+    "where sessions start": "SELECT max(n) AS m FROM (SELECT count(*) AS n FROM bids [GAP 1 minute, WATTR ts])\n"
+    "[RANGE 5 minutes, WATTR window_start]",
+    "where growing windows start": "SELECT max(n) AS m FROM (SELECT count(*) AS n\n"
+    "FROM CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL 1 minute, INTERVAL 5 minutes))\n"
+    "[RANGE 5 minutes, WATTR window_start]",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,18 @@ def test_top_does_not_depend_on_arrival(seed: int) -> None:
     found = sorted(((r["window_id"], r["k"], r["n"], r["m"]) for r in query.table().to_pylist()), key=repr)
 
     assert sorted(naive(rows), key=repr) == found
+
+
+@pytest.mark.parametrize("ends", ["window_end", "window_end AS closed", "*"])
+def test_the_first_rows_of_each_window_can_be_cut_into_windows_again(ends: str) -> None:
+    engine = ms.Engine(host="local")
+    engine.stream("s", [], schema=SCHEMA, progress=ms.ordered("ts"))
+    columns = "k, count(*) AS n" if ends == "*" else f"{ends}, k, count(*) AS n"
+    first = f"SELECT {columns} FROM s [RANGE 10, WATTR ts] GROUP BY k ORDER BY n DESC, window_end LIMIT 2"
+    again = ends.split()[-1].replace("*", "window_end")
+    engine.sql(f"SELECT max(n) AS m FROM ({first}) [RANGE 50, WATTR {again}]", name="q")
+
+    assert engine.check().safe
 
 
 def naive(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:

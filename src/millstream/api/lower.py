@@ -230,9 +230,11 @@ class _Lowering:
         """The first rows of each window. The window's columns go along until then, if they are not asked for."""
         if made.outputs is None:
             return _top(result, WINDOW_COLUMNS, made.order, limit)
-        hidden = {name: f"__{name}" for name in WINDOW_COLUMNS}
-        along = [Output(new, name, made.outputs[0].piece) for name, new in hidden.items()]
         names = [one.name for one in made.outputs]
+        # Those that are asked for are the window's own: what they promise goes on under their names.
+        asked = {one.text.strip('"`'): one.name for one in reversed(made.outputs)}
+        hidden = {name: asked.get(name, f"__{name}") for name in WINDOW_COLUMNS}
+        along = [Output(new, name, made.outputs[0].piece) for name, new in hidden.items() if new not in names]
         order = tuple((name if name in names else hidden[name], down) for name, down in made.order)
         wide = _as_query(self._computed(result, [*along, *made.outputs]))
         return _top(wide, tuple(hidden.values()), order, limit).select(*map(quoted, names))

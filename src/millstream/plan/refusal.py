@@ -11,8 +11,8 @@ from millstream.core.contract.template import Sign, Template
 from millstream.core.generator import Supplied
 from millstream.core.window import WHOLE, Rows
 from millstream.plan import nodes
-from millstream.plan.forms import form_of, grows
-from millstream.plan.trace import origins
+from millstream.plan.forms import WINDOW_COLUMNS, form_of, grows
+from millstream.plan.trace import below, origins
 from millstream.plan.words import listed, name_of, promise_text
 
 _END = "or run it with end_of_stream=True"
@@ -85,6 +85,9 @@ def _whole(node: nodes.Aggregate) -> Refusal:
 
 def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: tuple[str, ...], what: str) -> Refusal:
     fact = f"{name_of(node)} {what}: no punctuation on {attribute} reaches it; {_promised(source)}"
+    if _leaves_unordered(source, attribute):
+        hint = f"The windows it reads leave in the order of their ends, and {attribute} is not one: use window_end."
+        return Refusal(name_of(node), attribute, fact, hint)
     # A key that is not grouped on may have been left out on the way, and its punctuation with it.
     for stream, name in origins(source, attribute):
         for template in (one for one in _templates(stream) if name in one.up_to and one.literals):
@@ -97,6 +100,19 @@ def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: 
         hint = f"{attribute} is computed, and punctuation does not pass a computation: use the stream's own column."
         return Refusal(name_of(node), attribute, fact, hint)
     return Refusal(name_of(node), attribute, fact, f"Declare {_declared(source, attribute)}; {_END}.")
+
+
+def _leaves_unordered(node: nodes.Node, column: str) -> bool:
+    """Is it a column of windows in whose order they do not leave, as where sessions start?"""
+    while not isinstance(node, nodes.Aggregate):
+        found = below(node, column)
+        if len(found) != 1:
+            return False
+        node, column = found[0]
+    if column not in WINDOW_COLUMNS:
+        return False
+    offers = form_of(node, ends=False).offers([Scheme.of(Template({node.attribute: Sign.UP_TO}))])
+    return bool(offers) and Template({column: Sign.UP_TO}) not in offers[0].out.templates
 
 
 def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:
