@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructType, TimestampType
 
 import millstream as ms
+from millstream.core.fingerprint import fingerprint
 from support import in_process
 
 SCHEMA = pa.schema(
@@ -87,6 +88,14 @@ def test_a_union_shows_its_inputs_side_by_side() -> None:
     assert text(expected) == engine.explain()
 
 
+def _extent(wid: int) -> tuple[int, int]:
+    return wid, wid + 1
+
+
+def _wids(value: int) -> list[int]:
+    return [value]
+
+
 WINDOWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "tumbling": ({"attribute": "seq", "range": 5}, ["window range 5 slide 5 on seq [CF]"]),
     "several": (
@@ -109,10 +118,19 @@ WINDOWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "session": ({"attribute": "ts", "gap": "30 seconds"}, ["window sessions on ts with gap 30 s [FCA]"]),
     "user-defined": (
-        {"attribute": "seq", "extent": lambda w: (w, w + 1), "wids": lambda a: [a]},
-        ["window user-defined on seq [CF]"],
+        {"attribute": "seq", "extent": _extent, "wids": _wids},
+        [f"window user-defined, code {fingerprint(_extent, _wids)} on seq [CF]"],
     ),
 }
+
+
+def test_windows_that_cumulate_are_shown_with_their_step_and_size() -> None:
+    engine = ms.Engine(host="local")
+    engine.stream("s", [], schema=pa.schema({"ts": pa.timestamp("us", "UTC")}), progress=ms.ordered("ts"))
+    windows = "CUMULATE(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)"
+    engine.sql(f"SELECT count(*) AS n FROM {windows}", name="q")
+
+    assert "window cumulate step 60 s size 3600 s on ts [CF]" in engine.explain()
 
 
 @pytest.mark.parametrize("kind", WINDOWS)

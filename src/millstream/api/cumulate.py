@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -16,6 +17,10 @@ class Cumulate:
 
     step: int
     size: int
+
+    def label(self, span: Callable[[int], str]) -> str:
+        """The windows in words."""
+        return f"cumulate step {span(self.step)} size {span(self.size)}"
 
     def extent(self, wid: int) -> tuple[int, int]:
         """From the begin of the period to the end of the step."""

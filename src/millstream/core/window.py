@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, Protocol, TypeAlias, assert_never, runtime_checkable
 
 from millstream.core.domain import LONGEST
 from millstream.core.errors import WindowError
+from millstream.core.fingerprint import fingerprint
 
 _MOST = 10**9  # windows that a row can be in
 
@@ -212,6 +213,15 @@ class Session:
         return out
 
 
+@runtime_checkable
+class Labelled(Protocol):
+    """Makes the functions of a window, and can say in words which."""
+
+    def label(self, span: Callable[[int], str]) -> str:
+        """The windows in words; `span` shows a length."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserDefined:
     """Windows given by two functions that must be inverse: `extent` and `wids`.
@@ -229,6 +239,16 @@ class UserDefined:
         for name, given in (("extent", self.extent_of), ("wids", self.wids_of)):
             if not callable(given):
                 raise WindowError(f"{name} is {given!r}, which cannot be called", hint="Give a function of one number.")
+
+    def label(self, span: Callable[[int], str]) -> str:
+        """What tells these windows from others: the words of whoever has made the functions, or a print of their code.
+
+        `span` shows a length.
+        """
+        maker = getattr(self.extent_of, "__self__", None)
+        if isinstance(maker, Labelled):
+            return maker.label(span)
+        return f"user-defined, code {fingerprint(self.extent_of, self.wids_of)}"
 
     def wids(self, value: int) -> list[int]:
         """Ids of the windows that hold `value`, checked against `extent`."""

@@ -118,7 +118,7 @@ def show_window(window: Window, attribute: str, domain: Domain) -> str:
         case UserDefined() if window == WHOLE:
             return "none: a group is answered when it is over"
         case UserDefined():
-            return f"user-defined on {attribute}"
+            return f"{window.label(span)} on {attribute}"
 
 
 def show_progress(node: nodes.Source) -> str:
