@@ -108,6 +108,16 @@ def test_check_says_what_each_statement_gives(script: Path) -> None:
     assert not Path("out").exists()
 
 
+def test_check_can_ask_the_host_that_will_run_it(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "millstream.cli.running.engine_on", lambda host, _: asked.append(host) or ms.Engine(host="local")
+    )
+
+    assert 0 == call("check", script, "--host", "spark")[0]
+    assert ["spark"] == asked
+
+
 def test_check_says_what_each_query_keeps_and_for_how_long(script: Path) -> None:
     _, out, _ = call("check", script)
 
