@@ -330,6 +330,7 @@ def test_each_group_has_the_bound_of_its_own_disorder(name: str) -> None:
             assert all(bound <= mark for bound, mark in zip(found, mine, strict=True)), f"seed {seed}"
             assert found[-1] > BOTTOM, f"seed {seed}"
         assert BOTTOM == seen[-1].bound("ts", {"k": None}), "a null key can be named by no punctuation"
+        assert len(hands[None]) == ingest.meter.rejected, "so such a row cannot be used"
 
 
 def promises(epoch: ms.Epoch) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 import millstream as ms
 from support.harness import SCHEMA, Ran, cut, run, some_rows, stray
+from support.in_process import engine as engine_on_disk
 
 LOST = ("late", "rejected", "filtered", "outside", "guarded")
 
@@ -235,3 +237,27 @@ def test_lag_is_known_where_punctuation_is_supplied() -> None:
     stream = ran.run.progress["sources"]["s"]
 
     assert ("4", 5) == (stream["progress"], stream["lag"])
+
+
+@pytest.mark.parametrize("where", ["local", "tasks"])
+@pytest.mark.parametrize(
+    "progress",
+    [ms.per_group("k", ms.ordered("ts")), ms.per_group(["v", "k"], ms.bounded_disorder("ts", 3)), ms.supplied(per="k")],
+    ids=str,
+)
+def test_a_row_whose_group_no_punctuation_can_name_is_rejected(progress: Any, where: str, tmp_path: Path) -> None:
+    rows = [{"ts": ts, "k": None if ts % 5 == 0 else "a", "v": 1, "f": 0.5} for ts in range(200)]
+    tables = [pa.Table.from_pylist(rows[at : at + 20], schema=SCHEMA) for at in range(0, 200, 20)]
+    engine = ms.Engine(host="local") if where == "local" else engine_on_disk(tmp_path, 2)
+    stream = engine.stream("s", tables, schema=SCHEMA, progress=progress)
+    query = stream.window("ts", range=10).group_by("v", "k").agg(n=ms.count()).named("q")
+    ran = engine.start(ms.available_now(), allow_unbounded=True)
+    ran.await_termination()
+
+    rejected = query.rejected.table().to_pylist()
+    assert (40, {"k is null"}) == (len(rejected), {row["reason"] for row in rejected})
+    assert {None} == {row["k"] for row in rejected}
+    books = ran.progress["queries"]["q"]["books"]
+    assert (200, 40, 160) == tuple(books[name] for name in ("rows_in", "rejected", "accepted"))
+    kept = sum(one.get("state_rows", 0) for one in ran.progress["queries"]["q"]["operators"])
+    assert kept <= (20 if progress == ms.supplied(per="k") else 2)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END, Domain
-from millstream.core.generator import Generator, Seen
+from millstream.core.generator import Generator, Seen, Supplied
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
@@ -46,9 +46,10 @@ class Ingest(Operator):
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         attribute = self.generator.attribute if self.generator else None
-        if attribute is not None and rows[attribute].null_count:
-            self.reject(rows.filter(pc.is_null(rows[attribute])), f"{attribute} is null")
-            rows = rows.filter(pc.is_valid(rows[attribute]))
+        for name in _named(self.generator):
+            if rows[name].null_count:
+                self.reject(rows.filter(pc.is_null(rows[name])), f"{name} is null")
+                rows = rows.filter(pc.is_valid(rows[name]))
         far = too_far(to_ticks(rows[attribute]), 1) if attribute is not None and rows.num_rows else None
         if far is not None:
             self.reject(rows.filter(pa.array(far)), f"{attribute} is too far out to be a bound")
@@ -85,6 +86,14 @@ class Ingest(Operator):
         return progress
 
 
+def _named(generator: Generator | None) -> tuple[str, ...]:
+    """What each row must have a value for: punctuation cannot name a null, so such a row would be kept for ever."""
+    if generator is None:
+        return ()
+    keys = generator.per if isinstance(generator, Supplied) else generator.keys
+    return keys if generator.attribute is None else (generator.attribute, *keys)
+
+
 def observe(generator: Generator, rows: pa.Table) -> Seen:
     """What an epoch's rows show of the progressing attribute, as far as the generator asks."""
     attribute = generator.attribute
@@ -104,8 +113,7 @@ def observe(generator: Generator, rows: pa.Table) -> Seen:
 
 
 def _by_name(names: list[tuple[Any, ...]], parts: list[Seen]) -> Seen:
-    # A null key can be named by no punctuation: such rows wait for the end of the stream.
-    return Seen(groups={name: part for name, part in zip(names, parts, strict=True) if None not in name})
+    return Seen(groups=dict(zip(names, parts, strict=True)))
 
 
 def _summary(ticks: np.ndarray, tail: int) -> Seen:
