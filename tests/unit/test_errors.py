@@ -240,6 +240,21 @@ MISTAKES: dict[str, Mistake] = {
         lambda: ms.per_group([], ms.ordered("ts")), ms.PlanError, "per_group([], Ordered) makes no sense",
         "Give at least one key, and ordered(…), bounded_disorder(…), step(…) or timer(…).",
     ),
+    "groups of the attribute itself": (
+        lambda: ms.per_group(["k", "ts"], ms.ordered("ts")), ms.PlanError,
+        "'ts' progresses for each k, ts: it cannot be among the columns of its own groups",
+        "Leave 'ts' out of the keys, or let the whole stream progress by it.",
+    ),
+    "supplied for groups of the attribute itself": (
+        lambda: ms.supplied("ts", per="ts"), ms.PlanError,
+        "'ts' progresses for each ts: it cannot be among the columns of its own groups",
+        "Leave 'ts' out of the keys, or let the whole stream progress by it.",
+    ),
+    "embedded for groups of the attribute itself": (
+        lambda: ms.embedded("m", "ts", per=["ts"]), ms.PlanError,
+        "'ts' progresses for each ts: it cannot be among the columns of its own groups",
+        "Leave 'ts' out of the keys, or let the whole stream progress by it.",
+    ),
     "punctuating what punctuates itself": (
         lambda: stream(ms.ordered("ts")).punctuate("ts", before=5), ms.PlanError,
         "only a source whose progress is supplied can be punctuated",

@@ -255,6 +255,10 @@ class Supplied:
     mark: str | None = None
     per: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse an attribute that is among the columns of its own groups."""
+        _check_apart(self.attribute, self.per)
+
     @property
     def tail(self) -> int:
         """Rows are not looked at."""
@@ -287,6 +291,10 @@ class PerGroup:
     keys: tuple[str, ...]
     inner: Any
 
+    def __post_init__(self) -> None:
+        """Refuse an attribute that is among the columns of its own groups."""
+        _check_apart(self.inner.attribute, self.keys)
+
     @property
     def attribute(self) -> str | None:
         """The progressing attribute within each group."""
@@ -312,3 +320,12 @@ class PerGroup:
                 bound, _ = promise.split(self.inner.attribute)
                 out.append(Punctuation.group_wise(self.inner.attribute, bound, dict(zip(self.keys, key, strict=True))))
         return {"groups": known}, out
+
+
+def _check_apart(attribute: str | None, keys: tuple[str, ...]) -> None:
+    # Each value would be a group of its own, and what is promised of one says nothing of the next.
+    if attribute in keys:
+        raise PlanError(
+            f"{attribute!r} progresses for each {', '.join(keys)}: it cannot be among the columns of its own groups",
+            hint=f"Leave {attribute!r} out of the keys, or let the whole stream progress by it.",
+        )
