@@ -48,6 +48,11 @@ WRONG: dict[str, str] = {
     "no name": "SELECT price * 2 FROM bids",
     "two of a name": "SELECT price, item AS price FROM bids",
     "with named twice": "WITH a AS (SELECT price FROM bids), a AS (SELECT ts FROM bids) SELECT ts FROM a",
+    "wrong in several queries of with":
+    "WITH x AS (SELECT prize FROM bids), y AS (SELECT itm FROM bids), z AS (SELECT ts FROM x) SELECT tss FROM bids, z",
+    "several unknown streams": f"SELECT count(*) AS n FROM bid UNION asks {WINDOW}",
+    "unknown attribute beside others":
+    "SELECT prize, count(*) AS n FROM bids [RANGE 1 minute, WATTR tss, PATTR itm] WHERE quantity > 1 GROUP BY itm",
     # Types.
     "where is no condition": "SELECT price FROM bids WHERE price + 1",
     "text and number": "SELECT item - price AS x FROM bids",

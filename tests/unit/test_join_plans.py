@@ -198,6 +198,44 @@ def test_using_names_the_keys() -> None:
     assert (("k", "k"), ("v", "v")) == in_sql("SELECT a.ts FROM a SEMI JOIN b USING (k, v)").keys
 
 
+def three(text: str) -> ms.Query:
+    engine, _, _ = streams()
+    engine.stream("c", [], schema=SCHEMA, progress=ms.bounded_disorder("ts", "5 seconds"))
+    return engine.sql(text)
+
+
+def test_a_column_of_using_is_one_for_the_next_join_too() -> None:
+    query = three("SELECT c.v FROM a JOIN b USING (k) JOIN c USING (k)")
+
+    joins = [one for one in nodes.walk(query.node) if isinstance(one, nodes.Join)]
+    assert [(("k", "k"),), (("a_k", "k"),)] == [one.keys for one in joins]
+
+
+@pytest.mark.parametrize(("how", "side"), [("", "a_k"), ("LEFT", "a_k"), ("RIGHT", "b_k"), ("SEMI", "a_k")])
+def test_a_column_of_using_needs_no_stream(how: str, side: str) -> None:
+    query = three(f"SELECT k FROM a {how} JOIN b USING (k)")
+
+    assert ["k"] == query.schema.names
+    assert isinstance(query.node, nodes.Project)
+    assert [("k", side)] == [(name, one.plain) for name, one in query.node.columns]
+
+
+def test_a_column_of_a_full_join_needs_its_stream() -> None:
+    with pytest.raises(ms.SqlError, match='several streams have a column "k"'):
+        three("SELECT k FROM a FULL JOIN b USING (k)")
+
+
+def test_using_must_not_mean_two_columns() -> None:
+    with pytest.raises(ms.SqlError, match='several streams have a column "k"'):
+        three("SELECT c.v FROM a JOIN b ON a.v = b.v JOIN c USING (k)")
+
+
+def test_a_join_in_parentheses_goes_by_its_name() -> None:
+    query = three("SELECT x.a_k FROM (a JOIN b ON a.k = b.k AND a.ts = b.ts) x WHERE x.b_v > 3")
+
+    assert ["a_k"] == query.schema.names
+
+
 def test_three_streams_are_two_joins() -> None:
     engine, _, _ = streams()
     engine.stream("c", [], schema=SCHEMA, progress=ms.bounded_disorder("ts", "5 seconds"))

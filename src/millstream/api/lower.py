@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.lower_join import Item, Made, joined
-from millstream.api.lower_window import ticking, windowed
+from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
 from millstream.api.stream import Stream, Windowed
-from millstream.core.errors import MillstreamError, nearest
+from millstream.core.errors import MillstreamError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
@@ -25,15 +25,29 @@ from millstream.sql.text import Piece
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
 
-Local = Mapping[str, Stream]
-"""The queries of WITH, by name."""
+Local = Mapping[str, Stream | None]
+"""The queries of WITH, by name; None for one that is wrong."""
+_ITSELF = "this query is wrong itself"
 
 
 def lower(engine: Engine, query: sql.Query, local: Local | None = None) -> Query:
     """The query that a description means, or all that is wrong with it."""
-    known = dict(local or {})
+    if not query.ctes:
+        return _lowered(engine, query, local or {})
+    known, problems = dict(local or {}), list[Problem]()
     for name, one in query.ctes:
-        known[name.text] = lower(engine, one, known)
+        made = None
+        with at(one.piece, problems):
+            made = lower(engine, one, known)
+        known[name.text] = made
+    if not problems:
+        return _lowered(engine, query, known)
+    with at(query.piece, problems):
+        _lowered(engine, query, known)
+    raise sql_error([one for one in problems if one.fact != _ITSELF] or problems)
+
+
+def _lowered(engine: Engine, query: sql.Query, known: Local) -> Query:
     match query:
         case sql.SetUnion():
             return _union(engine, query, known)
@@ -93,7 +107,7 @@ class _Lowering:
 
     def _input(self, select: sql.Select) -> tuple[Stream, Names, str | None]:
         """What FROM means, the names of its columns, and the condition that is left of WHERE."""
-        if isinstance(select.source, sql.FromJoin):
+        if isinstance(select.source, sql.FromJoin) and select.source.alias is None:
             made = self._join(select.source, select.where)
             return made.stream, made.names, made.where
         stream, relations = self._from(select.source)
@@ -112,7 +126,10 @@ class _Lowering:
             case sql.FromQuery():
                 return lower(self.engine, source.query, self.local), alias
             case sql.FromUnion():
-                parts = [self._from(one) for one in source.inputs]
+                parts: list[tuple[Stream, tuple[str, ...]]] = []
+                for one in source.inputs:
+                    with at(one.piece, self.problems):
+                        parts.append(self._from(one))
                 settle(self.problems)
                 first, *others = (stream for stream, _ in parts)
                 with at(source.piece, self.problems):
@@ -129,6 +146,8 @@ class _Lowering:
         if found is None:
             hint = nearest(name, dict.fromkeys(known)) if known else "There is none: begin with CREATE STREAM."
             raise source.name.piece.error(f'there is no stream "{name}"', hint)
+        if found in self.local and self.local[found] is None:
+            raise source.name.piece.error(_ITSELF)
         made = self.local.get(found) or views.get(found) or (None if found in streams else catalog.queries[found])
         if made is None:
             return streams[found] if source.delay is None else promised(catalog, streams[found], source.delay)
@@ -172,6 +191,8 @@ class _Lowering:
 
     def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
         made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
+        if self.problems and window is not None:
+            named(window, names, self.problems)
         settle(self.problems)
         if made.computed:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]

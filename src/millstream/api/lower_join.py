@@ -18,7 +18,7 @@ from millstream.plan import nodes
 from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
 from millstream.sql.expression import expression
-from millstream.sql.expressions import Names
+from millstream.sql.expressions import Names, spelled
 from millstream.sql.join_condition import Conditions, Limit, Tree, conjunction, conjuncts, taken_apart
 from millstream.sql.projection import resolve
 from millstream.sql.text import Piece
@@ -58,17 +58,19 @@ class Made:
 def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, problems: list[Problem]) -> Made:
     """The join of all items; conditions of WHERE that tie two of them are taken into the joins."""
     sides, names = _named(items)
+    equal, names = _using(source.joins, sides, names, problems)
     wanted = [] if where is None else conjuncts(where, names, problems, "WHERE")
     settle(problems)
     left = sides[0]
-    for clause, right in zip(source.joins, sides[1:], strict=True):
+    for clause, right, keys in zip(source.joins, sides[1:], equal, strict=True):
         place = source.piece if len(items) == 2 else clause.piece
-        left, wanted = _Step(left, right, replace(clause, piece=place), names, problems).join(wanted)
+        left, wanted = _Step(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
         settle(problems)
     assert isinstance(left.stream, Query)
     columns = [one for one in left.names.values() if one in left.stream.schema.names]
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
-    return Made(left.stream, Names(tuple(columns), names.relations, leaving), conjunction(wanted))
+    merged = {key: name for key, name in names.merged.items() if name in columns}
+    return Made(left.stream, Names(tuple(columns), names.relations, leaving, merged), conjunction(wanted))
 
 
 def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
@@ -90,6 +92,42 @@ def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
     return sides, Names(tuple(name for side in sides for name in side.names.values()), relations, qualified)
 
 
+def _using(
+    joins: Sequence[sql.Joined], sides: Sequence[Side], names: Names, problems: list[Problem]
+) -> tuple[list[list[tuple[str, str]]], Names]:
+    """The keys of each USING as columns of a pair; they are one column from then on, so it needs no stream."""
+    merged: dict[str, str] = {}
+    out: list[list[tuple[str, str]]] = []
+    leaving = [sides[0]]
+    for clause, right in zip(joins, sides[1:], strict=True):
+        keys: list[tuple[str, str]] = []
+        for name in clause.using:
+            key = name.text.lower()
+            found = [(side, spelled(name.text, list(side.names))) for side in leaving]
+            lefts = [side.names[column] for side, column in found if column is not None]
+            if len(lefts) > 1 and key not in merged:
+                hint = "Say which with ON."
+                problems.append(name.piece.problem(f'several streams have a column "{name.text}"', hint))
+                continue
+            known = tuple(column for side in leaving for column in side.names)
+            if not lefts:
+                resolve(name, Names(known), problems)
+            column = resolve(name, Names(tuple(right.names)), problems)
+            if lefts and column:
+                keys.append((merged.get(key, lefts[0]), right.names[column]))
+        out.append(keys)
+        # Where both sides may be null, neither has the value always.
+        for (one, other), name in zip(keys, clause.using, strict=False):
+            if clause.how == "full":
+                merged.pop(name.text.lower(), None)
+            else:
+                merged[name.text.lower()] = other if clause.how == "right" else one
+        if clause.how not in ("semi", "anti"):
+            leaving.append(right)
+    settle(problems)
+    return out, replace(names, merged=merged)
+
+
 class _Step:
     """One join: what has been joined so far, and the next item."""
 
@@ -97,13 +135,13 @@ class _Step:
         self.left, self.right, self.clause = left, right, clause
         self.names, self.problems = names, problems
 
-    def join(self, wanted: list[Tree]) -> tuple[Side, list[Tree]]:
-        """The join, and the conditions of WHERE that are not part of it."""
+    def join(self, wanted: list[Tree], using: list[tuple[str, str]]) -> tuple[Side, list[Tree]]:
+        """The join, by USING too, and the conditions of WHERE that are not part of it."""
         clause, inner = self.clause, self.clause.how == "inner"
         on = [] if clause.condition is None else conjuncts(clause.condition, self.names, self.problems, "ON")
         settle(self.problems)
         here = taken_apart(on, self._side)
-        here.keys += self._using()
+        here.keys += using
         # WHERE looks at pairs that are made: only in an inner join is that the same as a condition of the pair.
         there = taken_apart(wanted if inner else [], self._side)
         left_over = there.rest if inner else wanted
@@ -150,14 +188,6 @@ class _Step:
     def _condition(rest: list[Tree]) -> Callable[[Sequence[str]], Expression] | None:
         text = conjunction(rest)
         return None if text is None else lambda names: expression(text, names)
-
-    def _using(self) -> list[tuple[str, str]]:
-        out: list[tuple[str, str]] = []
-        for name in self.clause.using:
-            pair = [resolve(name, Names(tuple(side.names)), self.problems) for side in (self.left, self.right)]
-            settle(self.problems)
-            out.append((self.left.names[pair[0]], self.right.names[pair[1]]))
-        return out
 
     # --- time ---
 

@@ -21,8 +21,7 @@ _FLINK = "Flink and Spark count windows from their start, we from their end: wri
 def windowed(stream: Stream, window: sql.Window, names: Names, problems: list[Problem]) -> Windowed | None:
     """The stream cut into the windows of a statement; None if that is not possible, and a problem says why."""
     before = len(problems)
-    keys = [resolve(key, names, problems) for key in window.partition]
-    attribute = None if window.attribute is None else resolve(window.attribute, names, problems)
+    attribute, keys = named(window, names, problems)
     if len(problems) > before:
         return None
     with at(window.piece, problems):
@@ -46,6 +45,12 @@ def windowed(stream: Stream, window: sql.Window, names: Names, problems: list[Pr
             case sql.Sliding():
                 return _sliding(stream, window, str(attribute), keys)
     return None
+
+
+def named(window: sql.Window, names: Names, problems: list[Problem]) -> tuple[str | None, list[str]]:
+    """The columns that a window is on, and is partitioned by."""
+    keys = [resolve(key, names, problems) for key in window.partition]
+    return None if window.attribute is None else resolve(window.attribute, names, problems), keys
 
 
 def ticking(stream: Stream, attribute: str) -> Windowed:

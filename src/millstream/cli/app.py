@@ -133,6 +133,7 @@ def check(
     ends: Annotated[
         bool, typer.Option("--ends", help="Take the end of the input for the end of the streams, as run does.")
     ] = False,
+    host: Host = HostName.local,
     as_json: Json = False,
 ) -> None:
     """Read every statement of a file: are its names and types there, and will its queries forget?
@@ -141,7 +142,7 @@ def check(
     taken to go on for ever.
     """
     with _told(as_json=as_json):
-        engine = running.engine_on("local", None)
+        engine = running.engine_on(host.value, None)
         raise typer.Exit(checking.check(_script(file), engine, ends=ends, as_json=as_json))
 
 

@@ -26,6 +26,8 @@ class Names:
     relations: tuple[str, ...] = ()
     qualified: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Of a join, by stream and column: the column of the pair. A column that several streams have needs its stream."""
+    merged: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Columns that USING made one, in small letters: the column of the pair that always has the value."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -34,7 +36,7 @@ class Names:
 
     def column(self, name: str) -> str | None:
         """The column that a name means, as the stream spells it."""
-        return spelled(name, self.columns)
+        return spelled(name, self.columns) or self.merged.get(name.lower())
 
     def meant(self, name: str, relation: str = "") -> str | None:
         """The column that a name with a qualifier means; the qualifier is known to be one."""

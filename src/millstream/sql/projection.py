@@ -110,7 +110,7 @@ def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -
 def _own_name(tree: exp.Expr, names: Names) -> str | None:
     if not isinstance(tree, exp.Column):
         return None
-    return names.column(tree.name) or tree.name
+    return spelled(tree.name, names.columns) or tree.name
 
 
 def _told_apart(outputs: list[Output], names: Names) -> list[Output]:
