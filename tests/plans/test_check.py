@@ -258,6 +258,14 @@ def test_what_would_do_is_told_for_many_streams_too(promised: int) -> None:
     assert {f"s{i}": ["[[ts:+]]"] for i in range(20)} == query["would_do"][0]
 
 
+@pytest.mark.parametrize("ask", [lambda s: s.distinct("seq", "price"), lambda s: s.join(s, on="seq")])
+def test_integers_in_order_would_do_where_values_are_asked_about(ask: Ask) -> None:
+    found = [one.to_dict() for one in made(ask).check()["q"].remedies]
+
+    assert {"bids": ["[[seq:+]]"]} in found
+    assert {"bids": ["[[seq:#]]"]} in found
+
+
 def test_of_many_streams_only_those_are_asked_that_must_promise() -> None:
     engine = ms.Engine(host="local")
     streams = [engine.stream(f"s{i}", [], schema=SCHEMA) for i in range(15)]

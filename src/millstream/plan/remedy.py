@@ -136,6 +136,8 @@ def _templates(source: nodes.Source, wanted: list[tuple[str, bool]]) -> list[Tem
     values = [name for name in values if name not in timed][:_MOST_ATTRIBUTES]
     out = [Template({name: Sign.UP_TO}) for name in timed]
     out += [Template({name: Sign.LITERAL}) for name in values]
+    # Where only values are asked about, a bound speaks of them too, if they have an order.
+    out += [Template({name: Sign.UP_TO}) for name in values if name in domains]
     out += [Template({one: Sign.UP_TO, key: Sign.LITERAL}) for one, key in product(timed, values)]
     if declared is not None:
         out.append(declared)
