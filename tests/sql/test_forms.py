@@ -157,6 +157,15 @@ def test_a_promise_cannot_come_after_a_query_without_it() -> None:
         asked.sql("SELECT count(*) AS n FROM bids WATERMARK ts DELAY OF INTERVAL 5 SECONDS [RANGE 1 minute, WATTR ts]")
 
 
+@pytest.mark.parametrize("head", ["", "CREATE VIEW v AS "])
+def test_a_wrong_statement_promises_nothing(head: str) -> None:
+    asked, stream = engine(promise=False)
+    with pytest.raises(ms.SqlError, match="nope"):
+        asked.sql(head + "SELECT nope FROM bids WATERMARK ts DELAY OF INTERVAL 5 SECONDS")
+
+    stream.named("raw")
+
+
 def test_a_stream_from_before_a_promise_is_refused() -> None:
     asked, stream = engine(promise=False)
     asked.sql("SELECT count(*) AS n FROM bids WATERMARK ts DELAY OF INTERVAL 5 SECONDS [RANGE 1 minute, WATTR ts]")

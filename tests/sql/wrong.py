@@ -72,6 +72,7 @@ WRONG: dict[str, str] = {
     "over": "SELECT sum(price) OVER (PARTITION BY item) AS s FROM bids",
     "group by number": f"SELECT item, count(*) AS n {FROM} GROUP BY 7",
     "order without limit": f"SELECT item, count(*) AS n {FROM} GROUP BY item ORDER BY n DESC",
+    "order downwards": "SELECT ts, price FROM bids ORDER BY ts DESC",
     "limit without window": "SELECT price FROM bids LIMIT 10",
     "order by what is not there": f"SELECT item, count(*) AS n {FROM} GROUP BY item ORDER BY price LIMIT 3",
     # Windows.
@@ -115,6 +116,8 @@ WRONG: dict[str, str] = {
     "window before a union": f"SELECT count(*) AS n FROM bids {WINDOW} UNION bids",
     "union with a table function":
     "SELECT count(*) AS n FROM bids UNION TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)",
+    "where asks for what a semi join drops":
+    "SELECT a.price FROM bids a LEFT SEMI JOIN bids b ON a.item = b.item AND a.ts = b.ts WHERE b.price > 3",
     "natural join": "SELECT item FROM bids a NATURAL JOIN bids b",
     "limit without any window": "SELECT item, count(*) AS n FROM bids GROUP BY item LIMIT 3",
     "window column without a window": "SELECT window_end, count(*) AS n FROM bids GROUP BY item",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,3 +51,13 @@ class Catalog:
     def redeclare(self, node: nodes.Source) -> None:
         """A stream again, with a promise that it did not make before."""
         self.engine._streams[node.name] = node
+
+    @contextmanager
+    def unless_wrong(self) -> Iterator[None]:
+        """Streams that are declared again in here are so only if nothing is wrong."""
+        before = dict(self.engine._streams)
+        try:
+            yield
+        except BaseException:
+            self.engine._streams = before
+            raise

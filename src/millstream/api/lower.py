@@ -180,7 +180,8 @@ class _Lowering:
                 select.limit.piece.problem("LIMIT has no window to count in", "Leave it out, or aggregate by windows.")
             )
         if len(order) > 1 or (order and order[0].descending):
-            self.problems.append(order[-1].piece.problem("a stream is ordered by one attribute, upwards", "See sort."))
+            hint = "Order by the attribute that makes progress alone, without DESC."
+            self.problems.append(order[-1].piece.problem("a stream is ordered by one attribute, upwards", hint))
         settle(self.problems)
         made = stream
         if [one.name for one in outputs] != list(names.columns) or any(o.text != quoted(o.name) for o in outputs):

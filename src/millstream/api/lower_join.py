@@ -19,7 +19,7 @@ from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
 from millstream.sql.expression import expression
 from millstream.sql.expressions import Names, spelled
-from millstream.sql.join_condition import Conditions, Limit, Tree, conjunction, conjuncts, taken_apart
+from millstream.sql.join_condition import Conditions, Limit, Tree, columns_of, conjunction, conjuncts, taken_apart
 from millstream.sql.projection import resolve
 from millstream.sql.text import Piece
 
@@ -68,6 +68,12 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         settle(problems)
     assert isinstance(left.stream, Query)
     columns = [one for one in left.names.values() if one in left.stream.schema.names]
+    gone = {name: key for key, name in names.qualified.items() if name not in columns}
+    read = dict.fromkeys(gone[name] for tree in wanted for name in columns_of(tree) if name in gone)
+    if where is not None:
+        fact = "of a SEMI or ANTI JOIN only the left side leaves, and {}.{} is not of it"
+        problems += [where.problem(fact.format(*one), "Put the condition into ON.") for one in read]
+        settle(problems)
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
     merged = {key: name for key, name in names.merged.items() if name in columns}
     return Made(left.stream, Names(tuple(columns), names.relations, leaving, merged), conjunction(wanted))

@@ -49,9 +49,12 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
             case CreateStream():
                 query = declare(engine, statement)
             case CreateView():
-                query = _view(engine, statement)
+                with Catalog(engine).unless_wrong():
+                    query = _view(engine, statement)
             case Insert():
-                return _into(lower(engine, statement.query), statement, name)
+                with Catalog(engine).unless_wrong():
+                    asked = lower(engine, statement.query)
+                return _into(asked, statement, name)
     except RecursionError:
         raise statement.piece.error(
             "this statement nests too deeply", "Compute a part of it in a sub-query or a view."

@@ -43,15 +43,15 @@ class Conditions:
     limits: list[Limit] = field(default_factory=list[Limit])
     rest: list[Tree] = field(default_factory=list[Tree])
 
-    @property
-    def text(self) -> str | None:
-        """The rest as one condition; None if there is none."""
-        return conjunction(self.rest)
-
 
 def conjunction(parts: list[Tree]) -> str | None:
     """All parts as one condition."""
     return " AND ".join(write(exp.paren(one) if isinstance(one, exp.Or) else one) for one in parts) or None
+
+
+def columns_of(tree: Tree) -> list[str]:
+    """The columns of a pair that a condition reads."""
+    return [one.name for one in tree.find_all(exp.Column)]
 
 
 def conjuncts(piece: Piece, names: Names, problems: list[Problem], where: str) -> list[Tree]:
