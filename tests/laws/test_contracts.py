@@ -204,7 +204,7 @@ FORMS: list[tuple[form.Form, int]] = [
     (form.WindowAggregate("a", ("window_end",), ("b",)), 1),
     (form.WindowAggregate("a", ("window_end",), ("b",), linear=True), 1),
     (form.WindowAggregate("a", ("window_end",), ("b",), forgets=False), 1),
-    (form.Numbered(("window_id",), ("b",)), 1),
+    (form.Numbered(("b",)), 1),
     (Join(equal=(("b", "b"),), near=("a", "a"), names=({"a": "la", "b": "b"}, {"a": "ra", "b": "rb"})), 2),
 ]
 

@@ -29,4 +29,8 @@ REFUSED = {
     "where growing windows start": "SELECT max(n) AS m FROM (SELECT count(*) AS n\n"
     "FROM CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL 1 minute, INTERVAL 5 minutes))\n"
     "[RANGE 5 minutes, WATTR window_start]",
+    "top of windows of rows": "SELECT item, count(*) AS n FROM bids [RANGE 10 rows, SLIDE 10 rows, WATTR row-num]\n"
+    "GROUP BY item ORDER BY n DESC LIMIT 1",
+    "windows of windows of rows": "SELECT max(n) AS m FROM (SELECT count(*) AS n FROM bids [RANGE 10 rows])\n"
+    "[RANGE 5, WATTR window_id]",
 }

@@ -73,7 +73,7 @@ def _aggregate(node: nodes.Aggregate) -> form.Form:
         case Session() | UserDefined():
             return form.WindowAggregate(attribute, ("window_end",), groups)
         case Rows():
-            return form.Numbered(WINDOW_COLUMNS, first.partition_by)
+            return form.Numbered(first.partition_by)
         case _:
             assert_never(first)
 

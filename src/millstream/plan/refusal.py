@@ -85,8 +85,11 @@ def _whole(node: nodes.Aggregate) -> Refusal:
 
 def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: tuple[str, ...], what: str) -> Refusal:
     fact = f"{name_of(node)} {what}: no punctuation on {attribute} reaches it; {_promised(source)}"
-    if _leaves_unordered(source, attribute):
+    windows = _unordered_windows(source, attribute)
+    if windows is not None:
         hint = f"The windows it reads leave in the order of their ends, and {attribute} is not one: use window_end."
+        if isinstance(windows.windows[0], Rows):
+            hint = f"No punctuation speaks of windows of rows: give those that it reads a range of time; {_END}."
         return Refusal(name_of(node), attribute, fact, hint)
     # A key that is not grouped on may have been left out on the way, and its punctuation with it.
     for stream, name in origins(source, attribute):
@@ -102,17 +105,17 @@ def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: 
     return Refusal(name_of(node), attribute, fact, f"Declare {_declared(source, attribute)}; {_END}.")
 
 
-def _leaves_unordered(node: nodes.Node, column: str) -> bool:
-    """Is it a column of windows in whose order they do not leave, as where sessions start?"""
+def _unordered_windows(node: nodes.Node, column: str) -> nodes.Aggregate | None:
+    """The aggregate, if it is a column of windows in whose order they do not leave, as where sessions start."""
     while not isinstance(node, nodes.Aggregate):
         found = below(node, column)
         if len(found) != 1:
-            return False
+            return None
         node, column = found[0]
     if column not in WINDOW_COLUMNS:
-        return False
+        return None
     offers = form_of(node, ends=False).offers([Scheme.of(Template({node.attribute: Sign.UP_TO}))])
-    return bool(offers) and Template({column: Sign.UP_TO}) not in offers[0].out.templates
+    return node if offers and Template({column: Sign.UP_TO}) not in offers[0].out.templates else None
 
 
 def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:

@@ -256,23 +256,22 @@ class WindowAggregate:
 class Numbered:
     """Windows over row numbers: a number is its own punctuation, so that windows close without any promise.
 
-    A partition that falls silent keeps its last rows, so partitions must be promised to end.
+    A partition that falls silent keeps its last rows, so partitions must be promised to end. Nothing is promised of the
+    windows in turn: numbers are given as rows come, and a host works progress out from that of the streams alone.
 
-    >>> [str(one.out) for one in Numbered(("window_id",), ()).offers([Scheme()])]
-    ['{[[window_id:+]]}']
-    >>> Numbered(("window_id",), ("k",)).offers([Scheme.of("ts+")])
+    >>> [str(one.out) for one in Numbered(()).offers([Scheme()])]
+    ['{}']
+    >>> Numbered(("k",)).offers([Scheme.of("ts+")])
     ()
     """
 
-    columns: tuple[str, ...]
     partition: tuple[str, ...]
 
     def offers(self, inputs: Sequence[Scheme]) -> Offering:
-        """Without partitions windows leave in order; with them, partition by partition."""
+        """Without partitions nothing is needed; with them, that each will end."""
         used = self.uses(inputs[0])
         if not self.partition:
-            own = [Template({column: Sign.UP_TO}) for column in self.columns]
-            return _contract(inputs, [*own, *([END] if inputs[0].ends else [])])
+            return _contract(inputs, [END] if inputs[0].ends else [])
         return _contract(inputs, used) if used else ()
 
     def uses(self, scheme: Scheme, port: int = 0) -> list[Template]:
