@@ -389,7 +389,9 @@ def test_windows_on_any_ordered_attribute_are_those_of_its_ticks(name: str) -> N
     actual = ran.query.table()
 
     assert {} == difference(expected, [tuple(row.values()) for row in actual.to_pylist()])
-    assert [kind, kind] == [actual.schema.field(edge).type for edge in ("window_start", "window_end")]
+    # An edge may lie beyond the last value of a narrow type, so it has a wider one.
+    wide = {"decimal(9,2)": pa.decimal128(18, 2), "int32": pa.int64(), "int8": pa.int64()}.get(name, kind)
+    assert [wide, wide] == [actual.schema.field(edge).type for edge in ("window_start", "window_end")]
 
 
 @pytest.mark.parametrize(
