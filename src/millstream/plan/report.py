@@ -73,7 +73,9 @@ class Report:
         """The verdict on one query."""
         known = {one.checked.name: one for one in self.answers}
         if name not in known:
-            raise PlanError(f"there is no query {name!r}", hint=nearest(name, known))
+            raise PlanError(
+                f"there is no query {name!r}", hint=nearest(name, known) if known else "No query has a name yet."
+            )
         return known[name]
 
     def __str__(self) -> str:
