@@ -33,6 +33,24 @@ EVERY = {
     "heavy": ms.heavy_hitters("v", 0.4),
     "some": ms.sum("v", filter="v > 2"),
     "own": ms.udaf(lambda values: len(values), "v", returns="int64"),
+    "own_partials": ms.udaf_algebraic(
+        "v",
+        lift=lambda values: values.to_pylist(),
+        combine=lambda a, b: sorted(a + b)[-2:],
+        lower=lambda most: sum(most),
+        partial=pa.list_(pa.int64()),
+        returns="int64",
+    ),
+    "average": ms.mean("v"),
+    "sample": ms.variance("v"),
+    "deviation": ms.stddev("v"),
+    "deviation_of_all": ms.stddev_pop("v"),
+    "oldest": ms.min_by("v", "ts"),
+    "last_one": ms.last("v"),
+    "all_large": ms.bool_and("v > 2"),
+    "any_large": ms.bool_or("v > 2"),
+    "quarter": ms.quantile("v", 0.25),
+    "about_heavy": ms.approx_heavy_hitters("v", 0.4),
 }
 BOUNDED = {name: EVERY[name] for name in ("n", "total", "high", "floats", "newest")}
 WINDOWS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import millstream as ms
+from support import in_process
 from support.transcripts import OUTPUTS, Case, Left, LocalDriver, build, schema_of
 
 
@@ -31,11 +35,11 @@ class Keeper:
 
 
 class SparkDriver(LocalDriver):
-    """Plays a case on Spark, one epoch a run."""
+    """Plays a case on Spark, one epoch a run; in as many partitions as MILLSTREAM_PARTITIONS says."""
 
     def __init__(self, case: Case) -> None:
         """Declare the streams and the query."""
-        self.engine = ms.Engine(session(), partitions=2)
+        self.engine = self._engine()
         self.now: Any = None
         self.waiting: dict[str, list[ms.Epoch]] = {name: [] for name in case["streams"]}
         streams = {
@@ -53,8 +57,18 @@ class SparkDriver(LocalDriver):
         query.late.to(self.keepers["late"])
         query.rejected.to(self.keepers["rejected"])
 
+    def _engine(self) -> ms.Engine:
+        return ms.Engine(session(), partitions=int(os.environ.get("MILLSTREAM_PARTITIONS", "2")))
+
     def _run(self, *, end: bool = False) -> Left:
         for keeper in self.keepers.values():
             keeper.rows = []
         self.engine.start(ms.once(), end_of_stream=end, allow_unbounded=True).await_termination()
         return {name: keeper.rows for name, keeper in self.keepers.items()}
+
+
+class TasksDriver(SparkDriver):
+    """Plays a case as Spark's tasks would, in five partitions, without Spark."""
+
+    def _engine(self) -> ms.Engine:
+        return in_process.engine(Path(tempfile.mkdtemp(prefix="transcript-")), 5)
