@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")])
 
-# ```python runs; ```python no-run is shown only (it needs a cluster, or the reader's files).
+# ```python runs here, ```python spark in tests/spark/test_documents.py; there are no others.
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -22,6 +22,11 @@ def test_links_lead_somewhere(document: Path) -> None:
     targets = [link[1] for link in LINK.finditer(document.read_text()) if "://" not in link[1]]
 
     assert [] == [target for target in targets if not (document.parent / target).exists()]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative)
+def test_every_python_block_runs_somewhere(document: Path) -> None:
+    assert {"python", "python spark"} >= set(re.findall(r"^```(python.*)$", document.read_text(), re.MULTILINE))
 
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if BLOCK.search(d.read_text())], ids=relative)
