@@ -22,7 +22,8 @@ class FolderSink(ABC):
     def __init__(self, folder: str | Path) -> None:
         if not isinstance(folder, str | Path):
             raise SinkError(f"{folder!r} is not a path", hint="Give the path of a folder, as text or pathlib.Path.")
-        self._folder = Path(folder).expanduser()
+        # Whole, because tasks may run elsewhere than the program.
+        self._folder = Path(folder).expanduser().absolute()
 
     @abstractmethod
     def _write_file(self, rows: pa.Table, path: Path) -> None:
