@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from harness import RESULTS, load, save, show
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from targets import TARGETS
 
 import millstream as ms
 from millstream.spark.session import local_session
@@ -39,15 +40,6 @@ CELLS = {
     "2M-100-5": (2_000_000, 100, 5),
     "500k-100-1": (500_000, 100, 1),
     "10-100-60": (10, 100, 60),
-}
-TARGETS = {
-    "500k-100-60": 5,
-    "2M-100-60": 10,
-    "500k-10k-60": 10,
-    "500k-100-5": 2,
-    "2M-100-5": 2,
-    "500k-100-1": 1,
-    "10-100-60": 1,
 }
 WARM = 2
 VERBOSE = "MILLSTREAM_VERBOSE" in os.environ

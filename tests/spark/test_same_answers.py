@@ -99,18 +99,23 @@ def test_every_window_answers_as_on_the_local_host(spark: Any, kind: str, partit
     assert here_run.progress["queries"]["q"]["books"] == there_run.progress["queries"]["q"]["books"]
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 5])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_answers_as_on_the_local_host(spark: Any, strategy: str) -> None:
+def test_every_strategy_answers_as_on_the_local_host(spark: Any, strategy: str, partitions: int) -> None:
     tables = epochs(3)
     here, _ = ask(ms.Engine(host="local"), tables, {"range": 20, "slide": 5}, EVERY)
 
-    there, _ = ask(ms.Engine(spark, partitions=2), tables, {"range": 20, "slide": 5}, EVERY, strategy=strategy)
+    engine = ms.Engine(spark, partitions=partitions)
+    there, _ = ask(engine, tables, {"range": 20, "slide": 5}, EVERY, strategy=strategy)
 
     assert bag(here) == bag(there)
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 5])
 @pytest.mark.parametrize("partition_by", [(), ("k",)])
-def test_row_windows_count_rows_in_the_order_they_came(spark: Any, partition_by: tuple[str, ...]) -> None:
+def test_row_windows_count_rows_in_the_order_they_came(
+    spark: Any, partition_by: tuple[str, ...], partitions: int
+) -> None:
     def rows(engine: ms.Engine) -> ms.Query:
         stream = engine.stream("s", epochs(5), schema=SCHEMA, progress=ms.bounded_disorder("ts", 8))
         windowed = stream.window(range=10, slide=4, by="rows", partition_by=partition_by)
@@ -118,7 +123,7 @@ def test_row_windows_count_rows_in_the_order_they_came(spark: Any, partition_by:
         engine.start(ms.available_now(), end_of_stream=True).await_termination()
         return query
 
-    assert bag(rows(ms.Engine(host="local"))) == bag(rows(ms.Engine(spark, partitions=3)))
+    assert bag(rows(ms.Engine(host="local"))) == bag(rows(ms.Engine(spark, partitions=partitions)))
 
 
 def test_operators_in_a_row_and_several_streams_share_one_epoch(spark: Any) -> None:
