@@ -16,6 +16,7 @@ import pyarrow.types as pt
 
 from millstream.core.errors import SchemaError, SourceError, nearest
 
+_STRETCH = 100  # rows that stray by one pattern
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "day": 86_400_000_000_000}
 
 
@@ -27,9 +28,30 @@ def bounded(table: pa.Table, attr: str, span: int | timedelta, seed: int = 0) ->
     >>> arrived["t"].to_pylist(), greatest(arrived, "t")
     ([0, 1, 4, 2, 5, 3, 6, 7], 2)
     """
-    at = _ticks(table, attr)
-    distance = _distance(table, attr, span, name="span")
+    at = ticks_of(table, attr)
+    distance = distance_of(table, attr, span, name="span")
     return _arrive(table, at + _dice(seed).integers(0, max(distance, 1), len(at)))
+
+
+def banded(table: pa.Table, attr: str, span: int | timedelta, *, patterns: int = 10, seed: int = 0) -> pa.Table:
+    """Delays below `span` in recurring patterns: each stretch of the stream strays as one of `patterns` does.
+
+    A pattern is a hundred delays, drawn once; stretch after stretch of a hundred rows gets one of them at random. So
+    some stretches stray little and others much, as traces of one network do.
+
+    >>> banded(pa.table({"t": range(8)}), "t", 4, patterns=1, seed=1)["t"].to_pylist()
+    [0, 2, 1, 4, 3, 5, 7, 6]
+    """
+    if patterns < 1:
+        raise SourceError(f"patterns is {patterns}, so no row has a delay", hint="Give at least 1.")
+    at = ticks_of(table, attr)
+    distance = distance_of(table, attr, span, name="span")
+    chance = _dice(seed)
+    # A pattern has a reach of its own, and one of them the whole: else all stretches would stray alike.
+    reach = np.maximum(1, distance * np.arange(1, patterns + 1) // patterns)
+    delays = (chance.random((patterns, _STRETCH)) * reach[:, None]).astype(np.int64)
+    picked = delays[chance.integers(0, patterns, -(-len(at) // _STRETCH))].reshape(-1)[: len(at)]
+    return _arrive(table, at + picked)
 
 
 def block_sorted(table: pa.Table, attr: str, block: int | timedelta, seed: int = 0) -> pa.Table:
@@ -40,8 +62,8 @@ def block_sorted(table: pa.Table, attr: str, block: int | timedelta, seed: int =
     >>> block_sorted(pa.table({"t": range(8)}), "t", 4, seed=2)["t"].to_pylist()
     [2, 3, 0, 1, 6, 5, 7, 4]
     """
-    at = _ticks(table, attr)
-    distance = _distance(table, attr, block, name="block")
+    at = ticks_of(table, attr)
+    distance = distance_of(table, attr, block, name="block")
     if distance == 0:
         raise SourceError("block is 0, so no row is in any block", hint="Give a block of at least 1.")
     shuffled = _dice(seed).permutation(len(at))
@@ -56,10 +78,10 @@ def late_minority(table: pa.Table, attr: str, delay: int | timedelta, share: flo
     """
     if not 0 <= share <= 1:
         raise SourceError(f"share is {share}, which is not a share", hint="Give a number from 0 to 1.")
-    at = _ticks(table, attr)
+    at = ticks_of(table, attr)
     late = _dice(seed).choice(len(at), size=round(share * len(at)), replace=False)
     arrival = at.copy()
-    arrival[late] += _distance(table, attr, delay, name="delay")
+    arrival[late] += distance_of(table, attr, delay, name="delay")
     return _arrive(table, arrival)
 
 
@@ -77,12 +99,26 @@ def lag(
     >>> lag(both, "t", "site", {"b": 3})["t"].to_pylist()
     [0, 2, 1, 4, 3, 5]
     """
-    arrival = _ticks(table, attr).copy()
+    arrival = ticks_of(table, attr).copy()
     keys = _column(table, key)
     for value, span in behind.items():
         lagging = pc.fill_null(pc.equal(keys, pa.scalar(value, keys.type)), fill_value=False)
-        arrival[lagging.to_numpy()] += _distance(table, attr, span, name=f"lag of {value!r}")
+        arrival[lagging.to_numpy()] += distance_of(table, attr, span, name=f"lag of {value!r}")
     return _arrive(table, arrival)
+
+
+def key_skew(table: pa.Table, attr: str, key: str, span: int | timedelta, seed: int = 0) -> pa.Table:
+    """Each value of `key` arrives late by a delay of its own, below `span`; rows of one key stay in order.
+
+    >>> both = pa.table({"t": range(6), "site": ["a", "b"] * 3})
+    >>> key_skew(both, "t", "site", 4, seed=3)["t"].to_pylist()
+    [1, 0, 3, 2, 5, 4]
+    """
+    at = ticks_of(table, attr)
+    distance = distance_of(table, attr, span, name="span")
+    codes = _column(table, key).combine_chunks().dictionary_encode(null_encoding="encode")
+    delay = _dice(seed).integers(0, max(distance, 1), len(codes.dictionary))
+    return _arrive(table, at + delay[codes.indices.to_numpy()])
 
 
 def greatest(table: pa.Table, attr: str) -> int:
@@ -91,7 +127,7 @@ def greatest(table: pa.Table, attr: str) -> int:
     >>> greatest(pa.table({"t": [1, 5, 2, 6]}), "t")
     3
     """
-    at = _ticks(table, attr)
+    at = ticks_of(table, attr)
     return int((np.maximum.accumulate(at) - at).max(initial=0))
 
 
@@ -109,8 +145,12 @@ def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table.column(name)
 
 
-def _ticks(table: pa.Table, attr: str) -> np.ndarray:
-    """The attribute as whole numbers of its own unit."""
+def ticks_of(table: pa.Table, attr: str) -> np.ndarray:
+    """The attribute as whole numbers of its own unit.
+
+    >>> ticks_of(pa.table({"t": pa.array([5, 7], pa.timestamp("ms"))}), "t").tolist()
+    [5, 7]
+    """
     column = _column(table, attr)
     if column.null_count:
         raise SchemaError(f'"{attr}" has {column.null_count} nulls', hint="Fill or drop them first.")
@@ -124,7 +164,7 @@ def _ticks(table: pa.Table, attr: str) -> np.ndarray:
     return column.cast(pa.int64()).to_numpy()
 
 
-def _distance(table: pa.Table, attr: str, span: int | timedelta, *, name: str) -> int:
+def distance_of(table: pa.Table, attr: str, span: int | timedelta, *, name: str) -> int:
     """`span` in the unit of the attribute."""
     kind = table.schema.field(attr).type
     if isinstance(span, int):
