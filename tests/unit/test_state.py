@@ -405,7 +405,7 @@ def test_state_is_cut_anew_for_another_number_of_partitions(tmp_path: Path) -> N
     ledger.facts = {key: {0: {0: {"last": 3}}, 1: {0: {"last": 7}}}}
     old = {w.path: Path(w.path).read_bytes() for s in ledger.segments for w in s.tables.values()}
 
-    repartition(ledger, five, tmp_path)
+    repartition(ledger, five, tmp_path, 2)
 
     assert 5 == ledger.sequence
     found = {s.partition: read_table(Path(s.tables["fixed"].path)) for s in ledger.segments}

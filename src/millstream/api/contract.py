@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millstream.core.errors import ContractError, NotYetError
-from millstream.core.problem import Problem
+from millstream.core.errors import ContractError
 from millstream.plan import nodes
 from millstream.plan.refusal import Refusal
 from millstream.plan.report import Answer, Report
-from millstream.runtime.compile import not_yet
 from millstream.sql.text import Piece
 
 Places = Mapping[int, tuple[nodes.Node, Piece]]
@@ -41,15 +39,3 @@ def _told(query: str, node: nodes.Node, refusal: Refusal, places: Places) -> str
     if place is None:
         return f"query {query!r} is refused: {refusal.fact}\nHint: {refusal.hint}"
     return place[1].problem(refusal.fact, refusal.hint).shown(longest=None)
-
-
-def check_runs(root: nodes.Node, places: Places) -> None:
-    """Stop here if an operator of a query is not there yet."""
-    missing = [node for node in nodes.walk(root) if isinstance(node, nodes.Join)]
-    if missing:
-        raise NotYetError([_not_yet(node, places) for node in missing])
-
-
-def _not_yet(node: nodes.Join, places: Places) -> Problem:
-    problem, place = not_yet(node), places.get(id(node))
-    return problem if place is None else place[1].problem(problem.fact, problem.hint, not_yet=True)

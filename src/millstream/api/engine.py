@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.api.contract import check_runs, refuse
+from millstream.api.contract import refuse
 from millstream.api.query import Query
 from millstream.api.sql import execute
 from millstream.api.stream import Stream
+from millstream.api.table import Table, rows_of
 from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
 from millstream.core.generator import Supplied
@@ -71,6 +72,7 @@ class Engine:
             self.host = _spark_host(spark, checkpoint, partitions)
         self._sources: dict[str, Any] = {}
         self._streams: dict[str, nodes.Source] = {}
+        self._tables: dict[str, Table] = {}
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
@@ -97,6 +99,8 @@ class Engine:
         check_name(name, "stream")
         if name in self._streams:
             raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")
+        if name in self._tables:
+            raise PlanError(f"there is a table {name!r} already", hint="Choose another name.")
         if _is_frame(source):
             made, visible = source, self.host.frame_schema(source)
         else:
@@ -115,6 +119,52 @@ class Engine:
         self._streams[name] = node
         return Stream(self, node)
 
+    def table(self, name: str, source: Any, *, schema: pa.Schema | None = None) -> Table:
+        """A table beside the streams, to enrich them from: `JOIN name` in SQL, `stream.enrich(table, on=…)`.
+
+        `source` is an Arrow table, dict rows, a path of Parquet, CSV or JSON files, or a callable that returns one of
+        these; on Spark also a data frame that is no stream. It is read now, and again when `refresh` says so.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> items = engine.table("items", [{"item": "lamp", "kind": "light"}])
+        >>> bids = engine.stream("bids", [{"item": "lamp", "price": 5}, {"item": "sofa", "price": 9}])
+        >>> query = bids.enrich(items, on="item", how="left").named("q")
+        >>> engine.start(ms.available_now()).await_termination()
+        True
+        >>> [row["kind"] for row in query.table().sort_by("price").to_pylist()]
+        ['light', None]
+        """
+        check_name(name, "table")
+        if name in self._tables or name in self._streams or name in self._views:
+            raise PlanError(f"there is a table, stream or view {name!r} already", hint="Choose another name.")
+        rows = rows_of(self, source, schema)
+        _check_columns(rows.schema)
+        made = Table(self, nodes.Table(name=name, schema=rows.schema), source, schema)
+        self.host.tables.add(name, rows)
+        self._tables[name] = made
+        return made
+
+    def table_of(self, given: Any) -> Table:
+        """The table that is meant: one of this engine, the name of one, or a source that becomes one."""
+        if isinstance(given, Stream):
+            raise PlanError("a stream is no table", hint="Join it: a.join(b, on=…, within=…) or a.join_as_of(b, on=…).")
+        if isinstance(given, Table):
+            if self._tables.get(given.name) is not given:
+                raise PlanError(f"the table {given.name!r} is of another engine", hint="Declare it with engine.table.")
+            return given
+        if isinstance(given, str) and given in self._tables:
+            return self._tables[given]
+        number = 1 + sum(name.startswith("table_") for name in self._tables)
+        return self.table(f"table_{number}", given)
+
+    def refresh(self, name: str) -> None:
+        """Read a table again; what is there now holds from the next epoch on."""
+        if name not in self._tables:
+            known = nearest(name, self._tables) if self._tables else "There is none: declare it with engine.table."
+            raise PlanError(f"there is no table {name!r}", hint=known)
+        self.host.tables.refresh(name, self._tables[name].read())
+
     def sql(self, text: str, *, name: str | None = None) -> Query:
         """The query that an SQL statement asks; with a `name` it runs under that name. See docs/sql.md."""
         return execute(self, text, name=name)
@@ -129,6 +179,9 @@ class Engine:
                     f"{source.name!r} is not the stream of that name in this engine",
                     hint="Another engine's, or declared again since: read it anew.",
                 )
+        for table in nodes.tables(query.node):
+            if table.name not in self._tables or self._tables[table.name].node is not table:
+                raise PlanError(f"the table {table.name!r} is of another engine", hint="Declare it with engine.table.")
         chosen = name or query.name or f"query_{len(self._queries) + 1}"
         known = self._queries.get(chosen)
         if known is not None and known is not query:
@@ -211,8 +264,6 @@ class Engine:
         self._marked = self._marked or allowed
         if not allowed:
             refuse(self.check(end_of_stream=end_of_stream), self._places)
-        for query in self._queries.values():
-            check_runs(query.node, self._places)
         new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
         names = [source.name for query in new for source in nodes.sources(query.node)]
         self.host.add(new, {name: self._sources[name] for name in names})

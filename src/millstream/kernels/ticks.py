@@ -104,3 +104,16 @@ def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:
         wide = pa.Array.from_buffers(pa.decimal128(38, kind.scale), len(ticks), [None, pa.py_buffer(words.tobytes())])
         return wide.cast(kind)
     return plain.cast(kind)
+
+
+def ordered_columns(schema: pa.Schema) -> set[str]:
+    """The columns whose punctuation is in ticks."""
+    found: set[str] = set()
+    for field in schema:
+        if pa.types.is_integer(field.type) or pa.types.is_temporal(field.type) or pa.types.is_decimal(field.type):
+            try:
+                domain_of(field.type, field.name)
+            except WindowError:
+                continue
+            found.add(field.name)
+    return found

@@ -8,15 +8,20 @@ from typing import assert_never
 import pyarrow as pa
 
 from millstream.core.aggregate import Difference
-from millstream.core.errors import NotYetError, PlanError, WindowError
-from millstream.core.problem import Problem
+from millstream.core.errors import PlanError
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, reach
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
 from millstream.kernels.partials import Bound
-from millstream.kernels.ticks import domain_of, edge_type
+from millstream.kernels.pairs import Reach
+from millstream.kernels.ticks import edge_type, ordered_columns
+from millstream.ops.as_of import AsOf, AsOfSpec
 from millstream.ops.distinct import Distinct
+from millstream.ops.enrich import Enrich, EnrichSpec
 from millstream.ops.ingest import Ingest
+from millstream.ops.join.join import Join
+from millstream.ops.join.near import Near
+from millstream.ops.join.spec import JoinSpec
 from millstream.ops.operator import Operator
 from millstream.ops.project import Project
 from millstream.ops.select import Select
@@ -39,7 +44,6 @@ from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
 from millstream.plan.cost import Choice, Statistics, choose, several
-from millstream.plan.describe import describe
 
 Note = Callable[[Choice], None]
 """Told which strategy was chosen, and why."""
@@ -57,7 +61,7 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Union():
             return Union(len(node.inputs), node.schema)
         case nodes.Distinct():
-            return Distinct(node.columns, ordered_attributes(node.schema))
+            return Distinct(node.columns, ordered_columns(node.schema))
         case nodes.Sort():
             return Sort(node.attribute)
         case nodes.Top():
@@ -65,30 +69,13 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Aggregate():
             return _aggregate(node, note)
         case nodes.Join():
-            raise NotYetError([not_yet(node)])
+            return Join(join_spec(node))
+        case nodes.AsOf():
+            return AsOf(as_of_spec(node))
+        case nodes.Enrich():
+            return Enrich(enrich_spec(node))
         case _:
             assert_never(node)
-
-
-def not_yet(node: nodes.Join) -> Problem:
-    """What is said of a join, whose operator is not there yet."""
-    text = describe(node)[0]
-    fact = f"not yet: join, the operator that {len(nodes.sources(node))} streams together need"
-    hint = "It can be checked and explained; queries over one stream, or a union of several, run today."
-    return Problem(fact, text, 0, len(text), hint, not_yet=True)
-
-
-def ordered_attributes(schema: pa.Schema) -> set[str]:
-    """The columns whose punctuation is in ticks."""
-    found: set[str] = set()
-    for field in schema:
-        if pa.types.is_integer(field.type) or pa.types.is_temporal(field.type) or pa.types.is_decimal(field.type):
-            try:
-                domain_of(field.type, field.name)
-            except WindowError:
-                continue
-            found.add(field.name)
-    return found
 
 
 def spec_of(node: nodes.Aggregate) -> Spec:
@@ -108,6 +95,59 @@ def spec_of(node: nodes.Aggregate) -> Spec:
         row_schema=schema,
         reach=max(reach(window) for window in node.windows),
     )
+
+
+def join_spec(node: nodes.Join) -> JoinSpec:
+    """The node with its bounds closed: ticks are whole numbers, so `< 5` is `<= 4`."""
+    return JoinSpec(
+        how=node.how,
+        keys=node.keys,
+        near=near_of(node.time),
+        condition=node.condition,
+        columns=tuple((one.name, one.side, one.column) for one in node.columns),
+        schemas=(node.inputs[0].schema, node.inputs[1].schema),
+        schema=node.schema,
+        nulls_equal=node.nulls_equal,
+    )
+
+
+def as_of_spec(node: nodes.AsOf) -> AsOfSpec:
+    """The node bound to the columns of its sides."""
+    return AsOfSpec(
+        keys=node.keys,
+        time=node.time,
+        columns=tuple((one.name, one.side, one.column) for one in node.columns),
+        schemas=(node.inputs[0].schema, node.inputs[1].schema),
+        schema=node.schema,
+        outer=node.how == "left",
+        strict=node.strict,
+        within=node.within,
+    )
+
+
+def enrich_spec(node: nodes.Enrich) -> EnrichSpec:
+    """The node bound to the columns of the stream and of the table."""
+    return EnrichSpec(
+        table=node.table.name,
+        keys=node.keys,
+        condition=node.condition,
+        columns=tuple((one.name, one.side, one.column) for one in node.columns),
+        schema=node.schema,
+        outer=node.how == "left",
+    )
+
+
+def near_of(time: nodes.Band | nodes.SameWindow | None) -> Near | None:
+    """How near partners must be, if they must."""
+    match time:
+        case nodes.Band():
+            low = None if time.low is None else time.low + int(time.low_strict)
+            high = None if time.high is None else time.high - int(time.high_strict)
+            return Near((time.left, time.right), Reach(low, high))
+        case nodes.SameWindow():
+            return Near((time.left, time.right), Reach(0, 0), time.size)
+        case None:
+            return None
 
 
 def _type(schema: pa.Schema, column: str) -> pa.DataType:
@@ -187,4 +227,4 @@ def _known(strategy: str) -> str:
     return f"Choose one of {', '.join(nodes.STRATEGIES)}; {strategy!r} is none that fits."
 
 
-__all__ = ["ROW_NUMBER", "compile_node", "ordered_attributes", "spec_of"]
+__all__ = ["ROW_NUMBER", "as_of_spec", "compile_node", "enrich_spec", "join_spec", "near_of", "spec_of"]

@@ -19,9 +19,10 @@ from millstream.core.punctuation import Punctuation
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, partition_columns, plan_text
+from millstream.runtime.program import Program, plan_text
 from millstream.runtime.promise import pattern_from, progress_from, progress_plain
 from millstream.runtime.punctuate import UserPunctuation, bind_one
+from millstream.runtime.route import spread
 from millstream.state.files import Written
 from millstream.state.manifest import Facts, Manifest, SavedSegment
 
@@ -56,6 +57,8 @@ class Ledger:
     """The streams that Spark reads, in the order in which its own checkpoint has them."""
     layout: str = "groups"
     """What decides the partition that state is in: its groups, or what the host says."""
+    tables: dict[str, Written] = field(default_factory=dict[str, Written])
+    """By table beside the streams: the version that the last epoch read."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -97,7 +100,7 @@ class Ledger:
         """A partition that did not run has not said what its state is now: that must never pass for no state."""
         ran = {(one["operator"], one["partition"]) for report in reports for one in report.facts}
         for i, node in program.stops():
-            for partition in range(program.partitions if partition_columns(node) else 1):
+            for partition in range(program.partitions if spread(node) else 1):
                 if (program.keys[i], partition) not in ran:
                     raise RunError(
                         f"partition {partition} of {program.partitions} was left out by Spark",
@@ -160,6 +163,7 @@ class Ledger:
             operators=self.operators,
             frames=self.frames,
             layout=self.layout,
+            tables=self.tables,
         )
 
     @classmethod
@@ -183,6 +187,7 @@ class Ledger:
             manifest.operators,
             manifest.frames,
             manifest.layout,
+            manifest.tables,
         )
 
 

@@ -7,25 +7,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from millstream.ops.as_of import SIDES
+from millstream.ops.join.held import opened
+from millstream.plan import nodes
 from millstream.runtime.ledger import Ledger
 from millstream.runtime.program import Program, partition_columns
+from millstream.runtime.route import original, shares, spread
 from millstream.runtime.tasks import covering, split_segment
 from millstream.state.files import read_table, write_table
 from millstream.state.manifest import Facts, SavedSegment
 from millstream.state.store import Segment
 
+_PLACE = "__place"
 
-def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
-    """Cut the ledger's segments for the program's partitions, as a step that touches nothing that is there."""
+
+def repartition(ledger: Ledger, program: Program, checkpoint: Path, before: int) -> None:
+    """Cut the ledger's segments, of `before` partitions, for the program's, as a step that touches nothing there is."""
     ledger.sequence += 1
     segments: list[SavedSegment] = []
     facts: dict[str, dict[int, Facts]] = {}
     for i, node in program.stops():
-        key, columns = program.keys[i], partition_columns(node)
+        key = program.keys[i]
         mine = [segment for segment in ledger.segments if segment.operator == key]
-        for number, moved in enumerate(_cut(mine, columns, program.partitions)):
+        for number, moved in enumerate(_moved(node, mine, before, program.partitions)):
             folder = checkpoint / "state" / key / f"{moved.partition:05d}"
             written = {
                 name: write_table(folder / f"{ledger.sequence:08d}-moved-{number}-{name}.arrow", table)
@@ -35,7 +42,7 @@ def repartition(ledger: Ledger, program: Program, checkpoint: Path) -> None:
         together = merge_facts(list(ledger.facts.get(key, {}).values()))
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
-            facts[key] = dict.fromkeys(range(program.partitions if columns else 1), together)
+            facts[key] = dict.fromkeys(range(program.partitions if spread(node) else 1), together)
     ledger.segments, ledger.facts, ledger.layout = segments, facts, "groups"
 
 
@@ -48,6 +55,37 @@ class _Moved:
     low: int
     high: int
     tables: dict[str, pa.Table]
+
+
+def _moved(node: nodes.Node, saved: Sequence[SavedSegment], before: int, now: int) -> Iterator[_Moved]:
+    if isinstance(node, nodes.Join):
+        yield from _of_join(node, saved, before, now)
+    elif isinstance(node, nodes.AsOf):
+        yield from _of_as_of(node, saved, now)
+    else:
+        yield from _cut(saved, partition_columns(node), now)
+
+
+def _of_join(node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: int) -> Iterator[_Moved]:
+    """The rows of each side, each once though several partitions had it, to where they meet now."""
+    for one in saved:
+        tables = {name: read_table(Path(written.path)) for name, written in one.tables.items()}
+        side, held = opened(Segment(tables, one.low, one.high))
+        keep = original(node, side, held.rows, before, one.partition)
+        rows = held.rows.append_column(_PLACE, pa.array(np.arange(held.rows.num_rows))).filter(pa.array(keep))
+        for partition, part in shares(node, side, rows, now):
+            mask = np.zeros(held.rows.num_rows, dtype=np.bool_)
+            mask[part[_PLACE].to_numpy()] = True
+            segment = held.where(mask).segment(side)
+            yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
+
+
+def _of_as_of(node: nodes.AsOf, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
+    """The rows of each side to where those of one key meet now."""
+    for one in saved:
+        for name, written in one.tables.items():
+            for partition, part in shares(node, SIDES.index(name), read_table(Path(written.path)), now):
+                yield _Moved(one.part, partition, one.low, one.high, {name: part})
 
 
 def _cut(saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int) -> Iterator[_Moved]:

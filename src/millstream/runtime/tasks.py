@@ -35,9 +35,11 @@ from millstream.runtime.parcel import (
 from millstream.runtime.program import Program, is_stop, partition_columns
 from millstream.runtime.promise import pattern_plain
 from millstream.runtime.punctuate import split_marked
+from millstream.runtime.route import shares, spread
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.staging import Stage
-from millstream.state.files import read_table, write_table
+from millstream.runtime.table_files import Versions, give_tables
+from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import Facts, SavedSegment
 from millstream.state.store import Segment, Store
 
@@ -61,6 +63,8 @@ class Order:
     """By node: the name under which its state is kept."""
     attempt: str = ""
     """Tells this attempt at the epoch from others, so that a task that outlives its driver spoils nothing."""
+    tables: Versions = field(default_factory=dict[str, Written])
+    """By table beside the streams: the version that this epoch reads."""
 
     def stage(self, level: int, partition: int) -> Stage:
         """Where a task of this epoch stages its results."""
@@ -92,6 +96,7 @@ class _Flow:
                 continue
             if reader not in self.passing:
                 self.passing[reader] = self.program.operator(reader)
+                give_tables(self.passing[reader], self.order.tables)
             for table in self.passing[reader].take(port, rows):
                 self.leave(reader, table)
 
@@ -113,13 +118,13 @@ class _Flow:
 
     def _for_stop(self, i: int, port: int, rows: pa.Table) -> Iterator[Parcel]:
         program, node = self.program, self.program.nodes[i]
-        columns = partition_columns(node)
         operator = program.operator(i)
         if not operator.reducible:
             ordered = rows.append_column(ORDER, pa.array(self.base + np.arange(rows.num_rows)))
-            for partition, part in split(ordered, columns, program.partitions):
+            for partition, part in shares(node, port, ordered, program.partitions):
                 yield Parcel(partition, i, port, "rows", pack_table(part))
             return
+        columns = partition_columns(node)
         operator.progress = list(self.order.before[i])
         operator.take(port, rows)
         for segment in operator.store.segments:
@@ -194,7 +199,7 @@ def meet_at(program: Program, order: Order, level: int, partition: int, parcels:
         else:
             yield parcel
     for i, node in program.stops(level):
-        if partition and not partition_columns(node):
+        if partition and not spread(node):
             continue  # a stop whose rows must all meet has one partition
         operator = program.operator(i)
         loaded = open_state(operator, order, i, partition)
@@ -239,19 +244,19 @@ def set_progress(operator: Operator, progress: Sequence[Progress]) -> None:
             part.progress = list(progress)
 
 
-Loaded = dict[int, tuple[Segment, SavedSegment]]
-"""Segments that are on disk as they are, by identity; held, so that no new one gets the identity of one dropped."""
+Loaded = dict[int, tuple[pa.Table, Written]]
+"""Tables that are on disk as they are, by identity; held, so that no new one gets the identity of one dropped."""
 
 
 def open_state(operator: Operator, order: Order, i: int, partition: int) -> Loaded:
-    """Map an operator's segments into memory; returns which of them are saved as they are."""
+    """Map an operator's segments into memory; returns which of their tables are saved as they are."""
     loaded: Loaded = {}
     held = stores(operator)
     for saved in order.state.get((i, partition), []):
         tables = {name: read_table(Path(written.path)) for name, written in saved.tables.items()}
         segment = Segment(tables, saved.low, saved.high)
         held[saved.part].segments.append(segment)
-        loaded[id(segment)] = segment, saved
+        loaded |= {id(table): (table, saved.tables[name]) for name, table in tables.items()}
     for part, facts in order.facts.get((i, partition), {}).items():
         held[part].facts = dict(facts)
     return loaded
@@ -265,17 +270,17 @@ def save_state(
     loaded: Loaded,
     report: Report,
 ) -> None:
-    """Write the segments that are new; report all that are live, and the facts."""
+    """Write the tables that are new; report all segments that are live, and the facts."""
     folder = Path(order.checkpoint) / "state" / key / f"{partition:05d}"
     held = stores(operator)
     for part, store in enumerate(held):
         for number, segment in enumerate(store.segments):
-            _, saved = loaded.get(id(segment), (None, None))
-            if saved is None:
-                name = f"{order.sequence:08d}-{order.attempt}-{part}-{number}"
-                tables = {n: write_table(folder / f"{name}-{n}.arrow", table) for n, table in segment.tables.items()}
-                saved = SavedSegment(key, partition, segment.low, segment.high, tables, part)
-            report.segments.append(asdict(saved))
+            tables: dict[str, Written] = {}
+            for name, table in segment.tables.items():
+                file = f"{order.sequence:08d}-{order.attempt}-{part}-{number}-{name}.arrow"
+                known = loaded.get(id(table))
+                tables[name] = write_table(folder / file, table) if known is None else known[1]
+            report.segments.append(asdict(SavedSegment(key, partition, segment.low, segment.high, tables, part)))
     # Facts are reported even if there are none: by that the driver knows that the partition has run.
     facts = {part: store.facts for part, store in enumerate(held) if store.facts}
     report.facts.append({"operator": key, "partition": partition, "facts": facts})

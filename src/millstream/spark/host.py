@@ -36,6 +36,8 @@ from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
 from millstream.runtime.staging import sweep
+from millstream.runtime.table_files import TableFiles
+from millstream.runtime.tables import Tables
 from millstream.runtime.tasks import Order, set_progress
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.agreement import check_frames, check_next
@@ -66,6 +68,8 @@ class SparkHost:
         self.temporary = checkpoint is None
         self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
         self.manifests = Manifests(self.checkpoint)
+        self.tables = Tables()
+        self.table_files = TableFiles(self.checkpoint, self.tables)
         self.queries: dict[str, HostQuery] = {}
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
@@ -103,6 +107,10 @@ class SparkHost:
     def frame_schema(self, frame: DataFrame) -> Any:
         """A data frame's schema as Arrow sees it."""
         return arrow_schema(frame)
+
+    def frame_table(self, frame: DataFrame) -> Any:
+        """All rows of a data frame that is no stream."""
+        return frame.toArrow().cast(arrow_schema(frame))
 
     def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
         """How queries run: those that the checkpoint knows find their operators again."""
@@ -171,7 +179,7 @@ class SparkHost:
             self.ledger.layout = best
         elif partitions != self.partitions or self.ledger.layout not in (GROUPS, best):
             log.info("moving state from %d to %d partitions, by groups", partitions, self.partitions)
-            repartition(self.ledger, self.program, self.checkpoint)
+            repartition(self.ledger, self.program, self.checkpoint, partitions)
             self._commit([], self.ledger.epoch)
 
     def _best_layout(self) -> str:
@@ -185,6 +193,7 @@ class SparkHost:
             check_plans(manifest, self.program)
             self.manifests.check(manifest)
         self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
+        self.table_files.rewind()
         self._batches_taken = manifest is not None
         for name, source in self.sources.items():
             position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
@@ -304,14 +313,18 @@ class SparkHost:
         before = {name: one.advanced for name, one in self._streams().items()}
         judged = {name: one.known for name, one in self._streams().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
+        names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
+        sequence = self.ledger.sequence + 1
+        self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
-            self.ledger.sequence + 1,
+            sequence,
             str(self.checkpoint),
             self._at_stops(before),
             self._at_stops(target),
             judged,
             keys=self.program.keys,
             attempt=uuid.uuid4().hex[:8],
+            tables=self.ledger.tables,
         )
         for segment in self.ledger.segments:
             if segment.operator in index:
@@ -347,13 +360,14 @@ class SparkHost:
         """Write the manifest; then publish what it names, and clear what nothing names."""
         self.ledger.epoch = epoch
         self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
+        self.table_files.commit()
         deliver(self, outputs, self.ledger.sequence, again=False)
         self._tidy()
         self._under_way = None
 
     def _tidy(self) -> None:
         """Clear what nothing names; only between jobs, when nobody is writing."""
-        self.manifests.collect(())
+        self.manifests.collect(Path(written.path) for written in self.ledger.tables.values())
         for folder in (self.checkpoint / "staging").glob("*"):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,0 +1,1 @@
+"""Joins of two streams in any order of arrival."""

@@ -1,0 +1,191 @@
+"""The order-agnostic join: each row meets the rows of the other side that are kept, and is kept while a partner may come.
+
+Nothing depends on the order of arrival. A row whose partners have all come is joined and never kept; a row is dropped
+when the other side's bound has passed its last partner; and a row without a partner, where such rows leave, leaves at
+that moment and not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.core.domain import BOTTOM
+from millstream.core.progress import Progress
+from millstream.kernels.expression import evaluate
+from millstream.kernels.key_hash import any_null, key_hash
+from millstream.kernels.pairs import Reach, pairs
+from millstream.kernels.same import same
+from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
+from millstream.ops.join.held import Held, of_side, tidy
+from millstream.ops.join.leaving import Leaving
+from millstream.ops.join.promise import promised
+from millstream.ops.join.ruled_out import by_keys, says_of_keys
+from millstream.ops.join.spec import JoinSpec
+from millstream.ops.operator import Operator
+from millstream.state.store import Segment
+
+_ANYWHERE = Reach(None, None)
+_NOTHING = Segment({}, 0, -1)
+
+
+class Join(Operator):
+    """Pairs of rows of two inputs, or rows with or without a partner."""
+
+    def __init__(self, spec: JoinSpec) -> None:
+        """Compute what `spec` says."""
+        super().__init__(ports=2)
+        self.spec = spec
+        self.leaving = Leaving(spec)
+        self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
+
+    def promises(self) -> Progress:
+        """Bounds on the attributes of both sides, alone and together, and on what must be equal."""
+        return promised(self.spec, self.progress)
+
+    # --- rows --------------------------------------------------------------------------------------
+
+    def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        rows, at = self._readable(port, rows)
+        if not rows.num_rows:
+            return []
+        keys = [rows[name] for name in self.spec.key_columns(port)]
+        out: list[pa.Table] = []
+        nulls = any_null(keys, rows.num_rows)
+        if nulls.any() and not self.spec.nulls_equal:  # a null is equal to nothing
+            out += self.leaving.alone(port, rows.filter(pa.array(nulls)))
+            rows, at = rows.filter(pa.array(~nulls)), at[~nulls]
+            keys = [rows[name] for name in self.spec.key_columns(port)]
+        if not rows.num_rows:
+            return out
+        kept = self.spec.preserved(port)
+        matched = np.zeros(rows.num_rows, dtype=np.bool_) if kept else None
+        mine = Held.of(rows, key_hash(keys, rows.num_rows), at, matched)
+        found = np.zeros(rows.num_rows, dtype=np.bool_)
+        out += self._meet(port, mine, found)
+        if not self.spec.pairs_leave and port == 0:
+            out += self.leaving.matched(mine.rows, found)
+        gone = self._complete(port, mine)
+        if kept:
+            mine = mine.marked(np.flatnonzero(found))
+            out += self.leaving.alone(port, mine.rows.filter(pa.array(gone & ~found)))
+        stays = ~gone if self.spec.pairs_leave or port else ~gone & ~found
+        if stays.any():
+            self.store.add((mine if stays.all() else mine.where(stays)).segment(port))
+        return out
+
+    def _readable(self, port: int, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        """The rows that have a coordinate, and their coordinates; the others are rejected."""
+        near = self.spec.near
+        if near is None:
+            return rows, np.zeros(rows.num_rows, dtype=np.int64)
+        name = near.names[port]
+        if rows[name].null_count:
+            self.reject(rows.filter(pc.is_null(rows[name])), f"{name} is null")
+            rows = rows.filter(pc.is_valid(rows[name]))
+        if not rows.num_rows:
+            return rows, np.zeros(0, dtype=np.int64)
+        ticks = to_ticks(rows[name])
+        far = too_far(ticks, near.farthest)
+        if far is not None:
+            self.reject(rows.filter(pa.array(far)), f"{name} is too far out for the join")
+            rows, ticks = rows.filter(pa.array(~far)), ticks[~far]
+        return rows, near.coordinates(ticks)
+
+    def _meet(self, port: int, mine: Held, found: np.ndarray) -> Iterator[pa.Table]:
+        """The pairs that new rows make with those that the other side keeps; both are marked."""
+        other = 1 - port
+        reach = _ANYWHERE if self.spec.near is None else self.spec.near.reach_of(port)
+        hashes = mine.run.code >> np.uint64(32)
+        for place, _, held in list(of_side(self.store, other)):
+            hit = np.zeros(held.rows.num_rows, dtype=np.bool_)
+            for own, theirs in pairs(hashes, mine.run.at, held.run, reach):
+                own, theirs = self._agreeing(port, mine.rows, held.rows, own, theirs)
+                found[own] = True
+                hit[theirs] = True
+                if self.spec.pairs_leave and len(own):
+                    yield self.leaving.pairs(port, mine.rows, held.rows, own, theirs)
+            if held.matched is not None and hit.any():
+                fresh = hit & ~held.matched
+                if not self.spec.pairs_leave:
+                    yield from self.leaving.matched(held.rows, fresh)
+                    # What has had a partner is settled, whether it left or never will.
+                    self.store.segments[place] = _NOTHING if hit.all() else held.where(~hit).segment(other)
+                elif fresh.any():
+                    self.store.segments[place] = held.marked(np.flatnonzero(fresh)).segment(other)
+        self.store.replace(self.store.segments)
+
+    def _agreeing(
+        self, port: int, mine: pa.Table, other: pa.Table, own: np.ndarray, theirs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs whose keys are really equal and that satisfy the condition."""
+        for pair in self.spec.keys:
+            agree = same(mine[pair[port]], own, other[pair[1 - port]], theirs)
+            if not agree.all():
+                own, theirs = own[agree], theirs[agree]
+        condition = self.spec.condition
+        if condition is None or not len(own):
+            return own, theirs
+        table = self.leaving.pairs(port, mine, other, own, theirs, columns=condition.columns)
+        holds = pc.fill_null(evaluate([condition], table)[0], False).to_numpy(zero_copy_only=False)
+        return own[holds], theirs[holds]
+
+    # --- progress ----------------------------------------------------------------------------------
+
+    def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
+        """A side's progress lets rows of the other side go."""
+        side = 1 - port
+        out: list[pa.Table] = []
+        kept: list[Segment] = []
+        moved = False
+        done = self._done(side)
+        for _, segment, held in of_side(self.store, side):
+            if segment.low >= done and not now.ended and not says_of_keys(self.spec, side, now):
+                kept.append(segment)
+                continue
+            gone = self._complete(side, held)
+            if gone.all():
+                moved = True
+                out += self._alone(side, held, gone)
+                continue
+            if not gone.any():
+                kept.append(segment)
+                continue
+            moved = True
+            out += self._alone(side, held, gone)
+            kept.append(self._without(side, segment, held, gone))
+        self.meter.punctuations += int(moved)
+        own = tidy(kept, side, self.spec.slices)
+        self.store.replace([*own, *(segment for _, segment, _ in of_side(self.store, port))])
+        return out
+
+    def _alone(self, side: int, held: Held, gone: np.ndarray) -> list[pa.Table]:
+        """The rows that go and never had a partner, where such rows leave."""
+        if held.matched is None:
+            return []
+        return self.leaving.alone(side, held.rows.filter(pa.array(gone & ~held.matched)))
+
+    def _without(self, side: int, segment: Segment, held: Held, gone: np.ndarray) -> Segment:
+        """A segment of which some rows go. The few of one slice stay until all of it goes: they are only marked."""
+        wide = segment.high - segment.low >= self.spec.slices.base
+        if wide or says_of_keys(self.spec, side, self.progress[1 - side]) or 2 * int(gone.sum()) > len(gone):
+            return held.where(~gone).segment(side)
+        return segment if held.matched is None else held.marked(np.flatnonzero(gone)).segment(side)
+
+    def _done(self, side: int) -> int:
+        near = self.spec.near
+        return BOTTOM if near is None else near.complete(side, self.progress[1 - side].bound(near.names[1 - side]))
+
+    def _complete(self, side: int, held: Held) -> np.ndarray:
+        """Which rows of a side can have no later partner."""
+        other = self.progress[1 - side]
+        if other.ended:
+            return np.ones(held.rows.num_rows, dtype=np.bool_)
+        gone = held.run.at < self._done(side)
+        if says_of_keys(self.spec, side, other):
+            gone |= by_keys(self.spec, side, other, held.rows, held.run.at, self._ordered[side])
+        return gone
+

@@ -1,0 +1,63 @@
+"""What a join computes, bound to the schemas of its sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from millstream.core.expression import Expression
+from millstream.ops.join.near import Near
+from millstream.state.slices import Slices
+
+LEFT, RIGHT = 0, 1
+_PRESERVED = {"left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (LEFT,), "anti": (LEFT,)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinSpec:
+    """Which rows are partners, and what leaves."""
+
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    near: Near | None
+    condition: Expression | None
+    columns: tuple[tuple[str, int, str], ...]
+    """Of a pair: the name, the side, and the name there."""
+    schemas: tuple[pa.Schema, pa.Schema]
+    schema: pa.Schema
+    nulls_equal: bool = False
+
+    @cached_property
+    def slices(self) -> Slices:
+        """Where its state is cut."""
+        reach = None if self.near is None else self.near.reach
+        if reach is None or reach.low is None or reach.high is None:
+            return Slices.across(None)
+        return Slices.across(reach.high - reach.low)
+
+    @property
+    def pairs_leave(self) -> bool:
+        """Do pairs leave, and not rows of one side only?"""
+        return self.how not in ("semi", "anti")
+
+    def preserved(self, side: int) -> bool:
+        """Must it be known which of a side's rows have had a partner?"""
+        return side in _PRESERVED.get(self.how, ())
+
+    def key_columns(self, side: int) -> list[str]:
+        """The columns of a side that must be equal to the other's."""
+        return [pair[side] for pair in self.keys]
+
+    def names(self, side: int) -> dict[str, str]:
+        """For each column of a side, its name in what leaves, if it is never null for want of a partner."""
+        if self.pairs_leave and self.preserved(1 - side):
+            return {}
+        return {column: name for name, of, column in self.columns if of == side and name in self.schema.names}
+
+    @cached_property
+    def shared(self) -> dict[str, str]:
+        """Left key columns that stand for the right ones too: where the left row is missing, the right one has them."""
+        there = {column for _, side, column in self.columns if side == RIGHT}
+        return {left: right for left, right in self.keys if right not in there}
