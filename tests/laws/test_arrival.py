@@ -16,10 +16,10 @@ MODELS: dict[str, Callable[[pa.Table, int], Arrival]] = {
     "banded": lambda table, seed: models.banded(table, "t", 9, seed=seed),
     "block_sorted": lambda table, seed: models.block_sorted(table, "t", 9, seed),
     "late_minority": lambda table, seed: models.late_minority(table, "t", 9, 0.3, seed),
-    "lagging": lambda table, seed: models.lagging(table, "t", "site", {0: 9, 2: 4}),
+    "lagging": lambda table, _seed: models.lagging(table, "t", "site", {0: 9, 2: 4}),
     "skewed_keys": lambda table, seed: models.skewed_keys(table, "t", "site", 9, seed),
-    "with_lulls": lambda table, seed: models.with_lulls(table, "t", 7, 20),
-    "in_bursts": lambda table, seed: models.in_bursts(table, "t", 7, 0.2),
+    "with_lulls": lambda table, _seed: models.with_lulls(table, "t", 7, 20),
+    "in_bursts": lambda table, _seed: models.in_bursts(table, "t", 7, 0.2),
 }
 every_model = pytest.mark.parametrize("model", MODELS)
 ordered = st.lists(st.integers(-50, 50), max_size=40).map(sorted)
