@@ -39,15 +39,15 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> N
     Console(width=120).print(table)
 
 
-def save(name: str, content: Mapping[str, Any]) -> None:
+def save(name: str, content: Mapping[str, Any], folder: Path = RESULTS) -> None:
     """Keep the figures as JSON with the machine they come from."""
-    RESULTS.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     machine = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "load_average": os.getloadavg(),
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine, **content}, indent=1) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps({"machine": machine, **content}, indent=1) + "\n")
 
 
 def load() -> str:
