@@ -22,6 +22,17 @@ REFUSED = {
         "ON a.item = b.item AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 minutes"
     ),
     "outer join without a bound": "SELECT a.price FROM bids a FULL OUTER JOIN bids b USING (item)",
+    "as-of join of any age": "SELECT a.price FROM bids a ASOF JOIN bids b ON a.item = b.item AND a.ts >= b.ts",
+    "as-of join with a silent stream": (
+        "SELECT a.price FROM bids a ASOF LEFT JOIN quiet b\n"
+        "ON a.item = b.item AND a.ts >= b.ts AND b.ts >= a.ts - INTERVAL 1 minute"
+    ),
+    "as-of join of a silent stream": (
+        "SELECT a.price FROM quiet a ASOF JOIN bids b\n"
+        "ON a.item = b.item AND a.ts >= b.ts AND b.ts >= a.ts - INTERVAL 1 minute"
+    ),
+    "except without a time": "SELECT item FROM bids EXCEPT SELECT item FROM bids WHERE price > 3",
+    "intersect without a time": "SELECT item, price FROM bids INTERSECT DISTINCT SELECT item, price FROM quiet",
     "computed attribute": "SELECT count(*) AS n FROM (SELECT ts + INTERVAL 1 hour AS later FROM bids)\n"
     "[RANGE 1 minute, WATTR later]",
     "where sessions start": "SELECT max(n) AS m FROM (SELECT count(*) AS n FROM bids [GAP 1 minute, WATTR ts])\n"

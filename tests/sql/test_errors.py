@@ -21,6 +21,7 @@ def engine() -> ms.Engine:
     out = ms.Engine(host="local")
     rows = [{"ts": datetime(2026, 1, 1, tzinfo=UTC), "item": "lamp", "price": 5}]
     out.stream("bids", rows, progress=ms.bounded_disorder("ts", "5 seconds"))
+    out.table("items", [{"item": "lamp", "kind": "light", "least": 3}])
     return out
 
 

@@ -14,6 +14,7 @@ from millstream.plan import nodes
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
     from millstream.api.query import Query
+    from millstream.api.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,19 @@ class Catalog:
         return self.engine._queries
 
     @property
+    def tables(self) -> dict[str, Table]:
+        """Tables beside the streams."""
+        return self.engine._tables
+
+    @property
     def names(self) -> list[str]:
         """Everything that FROM may name."""
-        return list(dict.fromkeys([*self.views, *self.streams, *self.queries]))
+        return list(dict.fromkeys([*self.views, *self.streams, *self.queries, *self.tables]))
 
     def add_view(self, name: str, query: Query) -> None:
         """A query to be read by this name."""
-        if name in self.views or name in self.streams:
-            raise PlanError(f'there is a stream or view "{name}" already', hint="Choose another name.")
+        if name in self.views or name in self.streams or name in self.tables:
+            raise PlanError(f'there is a stream, table or view "{name}" already', hint="Choose another name.")
         self.views[name] = query
 
     def redeclare(self, node: nodes.Source) -> None:

@@ -37,11 +37,13 @@ def join_node(
     condition: Callable[[Sequence[str]], Expression] | None,
 ) -> nodes.Join:
     """The node of a join, with everything about it checked."""
+    if isinstance(getattr(right, "node", None), nodes.Table):
+        raise PlanError(f"{right.name!r} is a table, and no stream", hint="Look rows up in it: a.enrich(table, on=…).")
     if not hasattr(right, "node"):
         raise PlanError(f"{right!r} is not a stream", hint="Join streams of one engine: a.join(b, on=…).")
     kind = kind_of(how)
-    keys = _keys(on)
-    columns = _named(left.schema, right.schema, [pair for pair in keys if pair[0] == pair[1]])
+    keys = keys_of(on)
+    columns = paired(left.schema, right.schema, [pair for pair in keys if pair[0] == pair[1]])
     near, domain = _near(left, right, within, window, time)
     return built((left.node, right.node), kind, keys, near, domain, columns, condition)
 
@@ -57,14 +59,7 @@ def built(
 ) -> nodes.Join:
     """A join whose columns have names already; its keys must have one type on both sides."""
     schemas = [one.schema for one in inputs]
-    for pair in keys:
-        kinds = [_type(schema, name) for schema, name in zip(schemas, pair, strict=True)]
-        check_groupable(kinds[0], pair[0])
-        if kinds[0] != kinds[1]:
-            raise SchemaError(
-                f"{pair[0]} is {kinds[0]} and {pair[1]} is {kinds[1]}, so they are never equal",
-                hint="Cast one of them in a select first.",
-            )
+    check_keys(schemas, keys)
     fields = [pa.field(one.name, schemas[one.side].field(one.column).type) for one in columns]
     leaving = [field for one, field in zip(columns, fields, strict=True) if how not in ("semi", "anti") or not one.side]
     return nodes.Join(
@@ -77,6 +72,18 @@ def built(
         schema=pa.schema(leaving),
         domain=domain,
     )
+
+
+def check_keys(schemas: Sequence[pa.Schema], keys: Sequence[tuple[str, str]]) -> None:
+    """Refuse keys that are not there, cannot be compared, or have two types."""
+    for pair in keys:
+        kinds = [type_in(schema, name) for schema, name in zip(schemas, pair, strict=True)]
+        check_groupable(kinds[0], pair[0])
+        if kinds[0] != kinds[1]:
+            raise SchemaError(
+                f"{pair[0]} is {kinds[0]} and {pair[1]} is {kinds[1]}, so they are never equal",
+                hint="Cast one of them in a select first.",
+            )
 
 
 def kind_of(how: object) -> str:
@@ -109,7 +116,7 @@ def span(domain: Domain, length: Any) -> int:
 
 def shared_domain(schemas: Sequence[pa.Schema], names: tuple[str, str]) -> Domain:
     """The domain of the attributes of both sides, which must be one."""
-    domains = [domain_of(_type(schema, name), name) for schema, name in zip(schemas, names, strict=True)]
+    domains = [domain_of(type_in(schema, name), name) for schema, name in zip(schemas, names, strict=True)]
     if domains[0] != domains[1]:
         raise SchemaError(
             f"{names[0]} is a {domains[0].describe()} and {names[1]} a {domains[1].describe()}",
@@ -125,7 +132,7 @@ def _near(
         return None, None
     if within is not None and window is not None:
         raise PlanError("a join has either within or window", hint="Leave one out.")
-    names = _attributes(left, right, time)
+    names = times_of(left, right, time)
     domain = shared_domain((left.schema, right.schema), names)
     if window is not None:
         size = domain.span(window, what="window")
@@ -142,7 +149,8 @@ def _near(
     return nodes.Band(left=names[0], right=names[1], low=-ticks, high=ticks), domain
 
 
-def _attributes(left: Stream, right: Stream, time: str | tuple[str, str] | None) -> tuple[str, str]:
+def times_of(left: Stream, right: Stream, time: str | tuple[str, str] | None) -> tuple[str, str]:
+    """The attributes of both sides that times are compared by: those named, or those that progress."""
     match time:
         case str():
             return time, time
@@ -162,7 +170,8 @@ def _attributes(left: Stream, right: Stream, time: str | tuple[str, str] | None)
     return found[0][0], found[1][0]
 
 
-def _keys(on: Keys) -> list[tuple[str, str]]:
+def keys_of(on: Keys) -> list[tuple[str, str]]:
+    """Pairs of columns that must be equal, however they were given."""
     given: list[Any] = [on] if isinstance(on, str) or not isinstance(on, Sequence | None) else list(on or ())
     keys: list[tuple[str, str]] = []
     for one in given:
@@ -177,7 +186,7 @@ def _keys(on: Keys) -> list[tuple[str, str]]:
     return keys
 
 
-def _named(left: pa.Schema, right: pa.Schema, shared: Sequence[tuple[str, str]]) -> tuple[nodes.JoinColumn, ...]:
+def paired(left: pa.Schema, right: pa.Schema, shared: Sequence[tuple[str, str]]) -> tuple[nodes.JoinColumn, ...]:
     """The columns of a pair: a key of one name once, other names that both sides have with their side."""
     once = {name for name, _ in shared}
     out: list[nodes.JoinColumn] = []
@@ -195,7 +204,8 @@ def _named(left: pa.Schema, right: pa.Schema, shared: Sequence[tuple[str, str]])
     return tuple(out)
 
 
-def _type(schema: pa.Schema, name: str) -> pa.DataType:
+def type_in(schema: pa.Schema, name: str) -> pa.DataType:
+    """The type of a column, which must be there."""
     if name not in schema.names:
         raise SchemaError(f"there is no column {name!r}", hint=nearest(name, schema.names))
     return schema.field(name).type

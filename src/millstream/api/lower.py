@@ -12,6 +12,7 @@ from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
 from millstream.api.stream import Stream, Windowed
+from millstream.api.table import Table
 from millstream.core.errors import MillstreamError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.plan import nodes
@@ -49,13 +50,13 @@ def lower(engine: Engine, query: sql.Query, local: Local | None = None) -> Query
 
 def _lowered(engine: Engine, query: sql.Query, known: Local) -> Query:
     match query:
-        case sql.SetUnion():
-            return _union(engine, query, known)
+        case sql.SetUnion() | sql.SetCompare():
+            return _of_two(engine, query, known)
         case sql.Select():
             return _Lowering(engine, known).select(query)
 
 
-def _union(engine: Engine, query: sql.SetUnion, local: Local) -> Query:
+def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) -> Query:
     problems: list[Problem] = []
     sides: list[Query] = []
     for side in (query.left, query.right):
@@ -63,15 +64,21 @@ def _union(engine: Engine, query: sql.SetUnion, local: Local) -> Query:
             sides.append(lower(engine, side, local))
     settle(problems)
     left, right = sides
+    what = query.kind.upper() if isinstance(query, sql.SetCompare) else "union"
     names, others = left.schema.names, right.schema.names
     if len(names) != len(others):
         raise query.right.piece.error(
-            f"this side of the union has {len(others)} columns, and the first has {len(names)}",
+            f"this side of the {what} has {len(others)} columns, and the first has {len(names)}",
             "Select the same columns on both sides.",
         )
     if names != others:
         right = right.select(*(f"{quoted(b)} AS {quoted(a)}" for a, b in zip(names, others, strict=True)))
     with at(query.right.piece, problems):
+        if isinstance(query, sql.SetCompare):
+            made = left.difference(right) if query.kind == "except" else left.intersect(right)
+            for node in (made.node, *nodes.inputs(made.node)):
+                engine.placed(node, query.piece)
+            return made
         both = left.union(right)
         return both.distinct() if query.distinct else both
     settle(problems)
@@ -143,6 +150,9 @@ class _Lowering:
         views, streams = catalog.views, catalog.streams
         known = [*self.local, *catalog.names]
         found = spelled(name, known)
+        if found is not None and self._table(found) is not None:
+            hint = f"Join it with a stream: FROM stream JOIN {found} ON …."
+            raise source.name.piece.error(f'"{found}" is a table, and a query reads a stream', hint)
         if found is None:
             hint = nearest(name, dict.fromkeys(known)) if known else "There is none: begin with CREATE STREAM."
             raise source.name.piece.error(f'there is no stream "{name}"', hint)
@@ -159,16 +169,37 @@ class _Lowering:
         items: list[Item] = []
         for one in source.inputs:
             with at(one.piece, self.problems):
-                items.append(Item(*self._from(one), one))
+                items.append(self._item(one))
         settle(self.problems)
         return joined(source, items, where, self.problems)
 
+    def _item(self, source: sql.From) -> Item:
+        """An item of a join: a stream, or a table beside it."""
+        if isinstance(source, sql.FromName) and (table := self._table(source.name.text)) is not None:
+            alias = () if source.alias is None else (source.alias.text,)
+            return Item(table, (*alias, source.name.text), source)
+        return Item(*self._from(source), source)
+
+    def _table(self, name: str) -> Table | None:
+        """The table of this name, if no query of WITH hides it."""
+        catalog = Catalog(self.engine)
+        found = spelled(name, [*self.local, *catalog.names])
+        return None if found is None or found in self.local else catalog.tables.get(found)
+
     def _window(self, select: sql.Select) -> sql.Window | None:
         """The window of the query, wherever it was written."""
-        of_from, of_select = select.source.window, select.window
+        of_from, of_select = self._window_of(select.source), select.window
         if of_from is not None and of_select is not None:
             raise of_select.piece.error("a second window", "The stream in FROM has one already: leave one out.")
         return of_select or of_from
+
+    def _window_of(self, source: sql.From) -> sql.Window | None:
+        """The window after FROM: of a stream that has only tables beside it, it is the query's too."""
+        if not isinstance(source, sql.FromJoin) or source.window is not None:
+            return source.window
+        first, *others = source.inputs
+        beside = all(isinstance(one, sql.FromName) and self._table(one.name.text) is not None for one in others)
+        return first.window if beside else None
 
     # --- the select list ---
 

@@ -9,8 +9,11 @@ import pyarrow as pa
 
 from millstream.api.blame import at, settle
 from millstream.api.join import built, shared_domain
+from millstream.api.lower_as_of import as_of
+from millstream.api.lower_enrich import looked_up
 from millstream.api.query import Query
 from millstream.api.stream import Stream
+from millstream.api.table import Table
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
 from millstream.core.problem import Problem
@@ -28,22 +31,28 @@ Time = tuple[nodes.Band | nodes.SameWindow | None, Domain | None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of FROM: its stream, the names it goes by, and the window that was written after it."""
+    """One item of FROM: its stream or table, the names it goes by, and the window that was written after it."""
 
-    stream: Stream
+    stream: Stream | Table
     relations: tuple[str, ...]
     source: sql.From
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a join: a stream, and by its columns the names that they have in a pair of all items."""
+    """One side of a join: a stream or table, and by its columns the names that they have in a pair of all items."""
 
-    stream: Stream
+    stream: Stream | Table
     names: dict[str, str]
     item: Item
     first: dict[str, str]
     """By the columns of the item, their names in such a pair."""
+
+    @property
+    def node(self) -> nodes.Node:
+        """The node of a side that is a stream."""
+        assert isinstance(self.stream, Stream)
+        return self.stream.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,13 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
     wanted = [] if where is None else conjuncts(where, names, problems, "WHERE")
     settle(problems)
     left = sides[0]
+    if isinstance(left.stream, Table):
+        raise items[0].source.piece.error(
+            f'"{left.stream.name}" is a table, and a join begins with a stream', "Write the stream first."
+        )
     for clause, right, keys in zip(source.joins, sides[1:], equal, strict=True):
         place = source.piece if len(items) == 2 else clause.piece
-        left, wanted = _Step(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
+        left, wanted = Step(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
         settle(problems)
     assert isinstance(left.stream, Query)
     columns = [one for one in left.names.values() if one in left.stream.schema.names]
@@ -134,7 +147,7 @@ def _using(
     return out, replace(names, merged=merged)
 
 
-class _Step:
+class Step:
     """One join: what has been joined so far, and the next item."""
 
     def __init__(self, left: Side, right: Side, clause: sql.Joined, names: Names, problems: list[Problem]) -> None:
@@ -143,47 +156,59 @@ class _Step:
 
     def join(self, wanted: list[Tree], using: list[tuple[str, str]]) -> tuple[Side, list[Tree]]:
         """The join, by USING too, and the conditions of WHERE that are not part of it."""
+        if self.clause.as_of:
+            return self._placed(as_of(self, using)), wanted
+        if isinstance(self.right.stream, Table):
+            enriched, left_over = looked_up(self, self.right.stream, wanted, using)
+            return self._placed(enriched), left_over
         clause, inner = self.clause, self.clause.how == "inner"
         on = [] if clause.condition is None else conjuncts(clause.condition, self.names, self.problems, "ON")
         settle(self.problems)
-        here = taken_apart(on, self._side)
+        here = taken_apart(on, self.side)
         here.keys += using
         # WHERE looks at pairs that are made: only in an inner join is that the same as a condition of the pair.
-        there = taken_apart(wanted if inner else [], self._side)
+        there = taken_apart(wanted if inner else [], self.side)
         left_over = there.rest if inner else wanted
         time, domain = self._time(here, there)
         rest = [*here.rest, *self._unused(here.limits, time)]
         left_over = [*left_over, *self._unused(there.limits, time)]
         keys = [*here.keys, *there.keys]
-        own = self._own(self.left), self._own(self.right)
+        own = self.own(self.left), self.own(self.right)
         made: nodes.Join | None = None
         with at(clause.piece, self.problems):
             made = built(
-                (self.left.stream.node, self.right.stream.node),
+                (self.left.node, self.right.node),
                 clause.how,
                 [(own[0][a], own[1][b]) for a, b in keys],
                 time,
                 domain,
-                self._columns(),
-                self._condition(rest),
+                self.columns(),
+                self.condition(rest),
             )
         settle(self.problems)
         assert made is not None
-        query = Query(self.left.stream.engine, made)
-        query.engine.placed(made, clause.piece)
-        left = self.left
-        return Side(query, {name: name for name in made.schema.names}, left.item, left.first), left_over
+        return self._placed(made), left_over
 
-    def _side(self, name: str) -> int | None:
+    def _placed(self, made: nodes.Join | nodes.AsOf | nodes.Enrich) -> Side:
+        """What has been joined now, so that a refusal can point at the clause."""
+        query = Query(self.left.stream.engine, made)
+        query.engine.placed(made, self.clause.piece)
+        left = self.left
+        return Side(query, {name: name for name in made.schema.names}, left.item, left.first)
+
+    def side(self, name: str) -> int | None:
+        """The side that a column of the pair is from."""
         if name in self.left.names.values():
             return 0
         return 1 if name in self.right.names.values() else None
 
     @staticmethod
-    def _own(side: Side) -> dict[str, str]:
+    def own(side: Side) -> dict[str, str]:
+        """By the columns of the pair, what they are called on their side."""
         return {pair: column for column, pair in side.names.items()}
 
-    def _columns(self) -> tuple[nodes.JoinColumn, ...]:
+    def columns(self) -> tuple[nodes.JoinColumn, ...]:
+        """The columns of the pair."""
         return tuple(
             nodes.JoinColumn(name=pair, side=number, column=column)
             for number, side in enumerate((self.left, self.right))
@@ -191,8 +216,9 @@ class _Step:
         )
 
     @staticmethod
-    def _condition(rest: list[Tree]) -> Callable[[Sequence[str]], Expression] | None:
-        text = conjunction(rest)
+    def condition(rest: Sequence[Tree]) -> Callable[[Sequence[str]], Expression] | None:
+        """All of these together, over the names of the pair."""
+        text = conjunction(list(rest))
         return None if text is None else lambda names: expression(text, names)
 
     # --- time ---
@@ -248,8 +274,8 @@ class _Step:
     def _by_limits(self, limits: Sequence[Limit]) -> Time:
         """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""
         schemas = self.left.stream.schema, self.right.stream.schema
-        moving = [set(progressing(one.stream.node)) for one in (self.left, self.right)]
-        own = self._own(self.left), self._own(self.right)
+        moving = [set(progressing(one.node)) for one in (self.left, self.right)]
+        own = self.own(self.left), self.own(self.right)
 
         def worth(pair: tuple[str, str]) -> int:
             names = [own[side][pair[side]] for side in (0, 1)]
@@ -260,12 +286,14 @@ class _Step:
         best = max(pairs, key=pairs.__getitem__, default=None)
         if best is None or not pairs[best]:
             return None, None
-        names = own[0][best[0]], own[1][best[1]]
-        domain = shared_domain(schemas, names)
-        low = _tightest([_ticks(one, domain) for one in limits if (one.left, one.right) == best and one.least], max)
-        high = _tightest(
-            [_ticks(one, domain) for one in limits if (one.left, one.right) == best and not one.least], min
-        )
+        return self.band([one for one in limits if (one.left, one.right) == best])
+
+    def band(self, limits: Sequence[Limit]) -> tuple[nodes.Band, Domain]:
+        """The limits on one pair of attributes as one band."""
+        names = self.own(self.left)[limits[0].left], self.own(self.right)[limits[0].right]
+        domain = shared_domain((self.left.stream.schema, self.right.stream.schema), names)
+        low = _tightest([_ticks(one, domain) for one in limits if one.least], max)
+        high = _tightest([_ticks(one, domain) for one in limits if not one.least], min)
         return nodes.Band(
             left=names[0], right=names[1],
             low=None if low is None else low[0], low_strict=low is not None and low[1],
@@ -274,7 +302,7 @@ class _Step:
 
     def _unused(self, limits: Sequence[Limit], time: nodes.Band | nodes.SameWindow | None) -> list[Tree]:
         """Limits that the bound on time does not say: on other attributes, or beside windows."""
-        own = self._own(self.left), self._own(self.right)
+        own = self.own(self.left), self.own(self.right)
         windows = any(one.item.source.window is not None for one in (self.left, self.right))
         taken = None if time is None or windows else (time.left, time.right)
         return [one.tree for one in limits if (own[0][one.left], own[1][one.right]) != taken]

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.api.as_of import as_of_node
+from millstream.api.enrich import enrich_node
 from millstream.api.join import Keys, join_node
+from millstream.api.whole_rows import whole_rows_node
 from millstream.api.window import make_windows
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
@@ -100,6 +103,49 @@ class Stream:
             condition=None if where is None else lambda names: expression(where, names),
         )  # fmt: skip
         return self._query(made)
+
+    def join_as_of(
+        self,
+        other: Stream,
+        on: Keys = None,
+        how: str = "inner",
+        *,
+        time: str | tuple[str, str] | None = None,
+        within: Any = None,
+        strict: bool = False,
+    ) -> Query:
+        """Each row with the latest row of another stream that is not after it: `trades.join_as_of(quotes, on="item")`.
+
+        on              columns that must be equal, as in `join`.
+        how             inner, or left: rows without a partner leave with nulls.
+        time            the attributes that are compared (default: those that progress).
+        within          how old a partner may be. Without it the last row of every key is kept for ever.
+        strict          leave out partners of the same time.
+        """
+        return self._query(as_of_node(self, other, on, how, time=time, within=within, strict=strict))
+
+    def enrich(self, table: Any, on: Keys = None, how: str = "inner", *, where: str | None = None) -> Query:
+        """Each row with the rows of a table that have its keys: `bids.enrich(items, on="item")`.
+
+        table           one of `engine.table`, or its name; or what it takes: an Arrow table, a path, a callable.
+        on              columns that must be equal: a name, a list of names, or pairs `[("item", "id")]`.
+        how             inner, or left: rows without a partner leave with nulls.
+        where           any further condition, over the columns of the pair, which are named as those of `join`.
+        """
+        condition = None if where is None else lambda names: expression(where, names)
+        return self._query(enrich_node(self, self.engine.table_of(table), on, how, condition))
+
+    def difference(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
+        """The rows, each once, that another stream of the same columns has not; null equals null.
+
+        window          compare rows without their time: with those of the same tumbling window of this length.
+        time            the column that makes progress on both sides (default: the first that does).
+        """
+        return self._query(whole_rows_node(self, other, "anti", "difference", time=time, window=window))
+
+    def intersect(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
+        """The rows, each once, that another stream of the same columns has too; as in `difference`."""
+        return self._query(whole_rows_node(self, other, "semi", "intersect", time=time, window=window))
 
     def group_by(self, *columns: str) -> Windowed:
         """Aggregate without a window: one answer a group, when punctuation says that the group is over."""

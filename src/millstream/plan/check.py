@@ -158,6 +158,9 @@ def _keeps(node: nodes.Node) -> str:
             return f"at most {node.limit} rows of each open window"
         case nodes.Join():
             return "rows of both sides that may still find a partner"
+        case nodes.AsOf():
+            last = f"the last row of each {listed(key for _, key in node.keys)}" if node.keys else "the last row"
+            return f"left rows that a nearer partner may come for, and of the right side {last} and what came after"
         case nodes.Aggregate():
             return _keeps_of(node)
         case _:
@@ -187,7 +190,9 @@ def _notes(node: nodes.Node, used: list[Template]) -> tuple[str, ...]:
     if not keys or timed or any(one.ends for one in used):
         return ()
     names = listed(keys)
-    crossing = isinstance(node, nodes.Join) or any(isinstance(one, nodes.Union) for one in nodes.walk(node))
+    crossing = isinstance(node, nodes.Join | nodes.AsOf) or any(
+        isinstance(one, nodes.Union) for one in nodes.walk(node)
+    )
     out = [f"every {names} is punctuated on every input, also where it has no row"] if crossing else []
     if any(one.up_to for one in used):
         out.append(f"every {names} goes on, or is said to be over: one that falls silent keeps its last rows")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from millstream.core.domain import Domain
+from millstream.core.expression import Expression
 from millstream.core.generator import (
     BoundedDisorder,
     BoundedRows,
@@ -46,6 +49,11 @@ def describe(node: nodes.Node) -> list[str]:
             return [f"top {node.limit} of each window by {order or 'all columns'}"]
         case nodes.Join():
             return _describe_join(node)
+        case nodes.AsOf():
+            return _describe_as_of(node)
+        case nodes.Enrich():
+            keys = _all_of(node.keys, node.condition)
+            return [f"{_KEPT[node.how]}enrich from table {node.table.name} on {keys or 'every row of it'}"]
         case nodes.Aggregate():
             groups = f" by {', '.join(node.groups)}" if node.groups else ""
             calls = ", ".join(f"{one.name} = {one.call}" for one in node.aggregates)
@@ -63,12 +71,34 @@ def show_panes(node: nodes.Aggregate) -> str | None:
     return f"panes of {_Span(node.domain)(node.pane)}, {' and '.join(map(str, counts))} a window"
 
 
+_KEPT = {"inner": "", "left": "left "}
+_WHOLE_ROWS = {"anti": "difference", "semi": "intersection"}
+
+
+def _all_of(keys: Sequence[tuple[str, str]], condition: Expression | None) -> str:
+    """Everything that must hold of a pair."""
+    parts = [f"{left} = {right}" for left, right in keys]
+    return " and ".join([*parts, *([] if condition is None else [str(condition)])])
+
+
+def _describe_as_of(node: nodes.AsOf) -> list[str]:
+    left, right = node.time
+    within = "" if node.within is None else f", no more than {_Span(node.domain)(node.within)} before"
+    return [
+        f"{_KEPT[node.how]}as-of join on {_all_of(node.keys, None) or 'time alone'}",
+        f"the last {right} {'before' if node.strict else 'up to'} {left}{within}",
+    ]
+
+
 def _describe_join(node: nodes.Join) -> list[str]:
-    keys = [f"{left} = {right}" for left, right in node.keys]
-    parts = [*keys, *([] if node.condition is None else [str(node.condition)])]
-    lines = [f"{node.how} join on {' and '.join(parts) or 'time alone'}"]
+    if node.nulls_equal:
+        lines = [f"{_WHOLE_ROWS[node.how]} on {', '.join(left for left, _ in node.keys) or 'time alone'}"]
+    else:
+        lines = [f"{node.how} join on {_all_of(node.keys, node.condition) or 'time alone'}"]
     span = _Span(node.domain)
     match node.time:
+        case nodes.Band(left=left, right=right, low=0, high=0) if left == right:
+            lines.append(f"of the same {left}")
         case nodes.Band(left=left, right=right, low=low, high=high):
             bounds = [
                 f"from {'no bound' if low is None else span(low)}",

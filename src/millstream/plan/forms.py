@@ -6,6 +6,7 @@ from typing import assert_never
 
 from millstream.core.aggregate import AggregateCall
 from millstream.core.contract import form
+from millstream.core.contract.as_of_form import AsOf
 from millstream.core.contract.join_form import Join
 from millstream.core.contract.scheme import Scheme
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined
@@ -37,6 +38,11 @@ def form_of(node: nodes.Node, *, ends: bool) -> form.Form:
             return _aggregate(node)
         case nodes.Join():
             return _join(node)
+        case nodes.AsOf():
+            return _as_of(node)
+        case nodes.Enrich():
+            leaving = [one for one in node.columns if not one.side and one.name in node.schema.names]
+            return form.Project({one.column: (one.name,) for one in leaving})
         case _:
             assert_never(node)
 
@@ -94,3 +100,15 @@ def _join(node: nodes.Join) -> Join:
         for side in (0, 1)
     )
     return Join(equal=node.keys, near=near, bounded=bounded, names=(left, right))
+
+
+def _as_of(node: nodes.AsOf) -> AsOf:
+    near = node.how == "inner" and node.within is not None
+    partner = next((one.name for one in node.columns if one.side and one.column == node.time[1]), None)
+    return AsOf(
+        equal=node.keys,
+        time=node.time,
+        bounded=node.within is not None,
+        names={one.column: one.name for one in node.columns if not one.side},
+        partner=partner if near else None,
+    )

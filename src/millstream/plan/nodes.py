@@ -198,9 +198,55 @@ class Join:
     schema: pa.Schema
     domain: Domain | None = None
     """Of the attributes that `time` is on."""
+    nulls_equal: bool = False
+    """Is a null key equal to a null key, as in set operations?"""
 
 
-Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Top | Aggregate | Join
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AsOf:
+    """Each left row with the latest right row of its keys that is not after it."""
+
+    inputs: tuple[Node, Node]
+    how: str
+    """inner, or left: then rows without a partner leave too."""
+    keys: tuple[tuple[str, str], ...]
+    """Columns that must be equal, left and right."""
+    time: tuple[str, str]
+    domain: Domain
+    columns: tuple[JoinColumn, ...]
+    schema: pa.Schema
+    strict: bool = False
+    """Must the right row be before the left one?"""
+    within: int | None = None
+    """How many ticks the right row may be before the left one: what lets right rows be forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table that stands still beside the streams: its name, by which a host finds the rows, and its columns."""
+
+    name: str
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Enrich:
+    """Rows of a stream with the rows of a table that have their keys."""
+
+    input: Node
+    table: Table
+    how: str
+    """inner, or left: then rows without a partner leave too."""
+    keys: tuple[tuple[str, str], ...]
+    """Columns that must be equal, of the stream and of the table."""
+    condition: Expression | None
+    """What else must hold, over the columns of a pair."""
+    columns: tuple[JoinColumn, ...]
+    """The columns of a pair; side 1 is the table. Those that leave are the ones that `schema` has."""
+    schema: pa.Schema
+
+
+Node: TypeAlias = Source | Select | Project | Union | Distinct | Sort | Top | Aggregate | Join | AsOf | Enrich
 
 
 def with_schema(node: Aggregate, schema: pa.Schema) -> Aggregate:
@@ -220,7 +266,7 @@ def is_sliding(node: Aggregate) -> bool:
 
 def keeps_state(node: Node) -> bool:
     """Does the node remember rows from one epoch to the next?"""
-    return isinstance(node, Aggregate | Distinct | Sort | Top | Join)
+    return isinstance(node, Aggregate | Distinct | Sort | Top | Join | AsOf)
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
@@ -228,7 +274,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Source():
             return ()
-        case Union() | Join():
+        case Union() | Join() | AsOf():
             return node.inputs
         case _:
             return (node.input,)
@@ -243,7 +289,7 @@ def with_inputs(node: Node, below: tuple[Node, ...]) -> Node:
             return node
         case Union():
             return replace(node, inputs=below)
-        case Join():
+        case Join() | AsOf():
             return replace(node, inputs=(below[0], below[1]))
         case _:
             return replace(node, input=below[0])
@@ -279,6 +325,11 @@ def walk(node: Node) -> Iterator[Node]:
         yield one
 
     yield from visit(node)
+
+
+def tables(node: Node) -> list[Table]:
+    """The tables that stand beside the streams of a node, each once."""
+    return list({one.table.name: one.table for one in walk(node) if isinstance(one, Enrich)}.values())
 
 
 def sources(node: Node) -> list[Source]:

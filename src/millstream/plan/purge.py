@@ -27,13 +27,13 @@ def outgoing(node: nodes.Node, incoming: Sequence[Promises], out: Scheme, *, end
             return promises_of(node, ends=ends)
         case nodes.Select() | nodes.Distinct():
             return incoming[0]
-        case nodes.Project():
+        case nodes.Project() | nodes.Enrich():
             form = form_of(node, ends=ends)
             pairs = ((form.offers([Scheme.of(one)])[0].out, lag) for one, lag in incoming[0].items())
             return {template: lag for scheme, lag in pairs for template in scheme}
         case nodes.Union():
             return {one: (*_longest([_implied(one, promises) for promises in incoming]), _SKEW) for one in out}
-        case nodes.Join():
+        case nodes.Join() | nodes.AsOf():
             every = [lag for promises in incoming for lag in promises.values()]
             return {one: (*_near(node), *_longest(every), _SKEW) for one in out}
         case _:  # answers leave when the bound passes them, so that the bound is ahead of what has left
@@ -52,7 +52,7 @@ def horizon(node: nodes.Node, incoming: Sequence[Promises]) -> Horizon:
     best = timed[0]
     if not best.up_to:
         return Horizon(parts=(until_over(best),))
-    if isinstance(node, nodes.Join):
+    if isinstance(node, nodes.Join | nodes.AsOf):
         lags = [some[one] for port, some in enumerate(incoming) for one in form.uses(Scheme(frozenset(some)), port)]
         domain = node.domain or domain_at(node.inputs[0], best.up_to[0])
         return Horizon.over(best.up_to[0], (*_near(node), *_longest(lags), _SKEW), domain)
@@ -94,7 +94,9 @@ def _entries(node: nodes.Aggregate, windows: Sequence[Sliding]) -> int:
             return sum(ceil(one.size / one.slide) for one in windows)
 
 
-def _near(node: nodes.Join) -> Lag:
+def _near(node: nodes.Join | nodes.AsOf) -> Lag:
+    if isinstance(node, nodes.AsOf):
+        return () if node.within is None else (Part.of("within", node.within, node.domain),)
     match node.time:
         case nodes.Band() as band:
             return (Part.of("band", max(band.high or 0, -(band.low or 0), 0), node.domain),)

@@ -64,6 +64,8 @@ def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
             return _distinct(node, inputs[0])
         case nodes.Join():
             return _join(node, inputs)
+        case nodes.AsOf():
+            return _as_of(node, inputs)
         case _:
             raise AssertionError(node)  # an operator without memory keeps every contract
 
@@ -145,6 +147,8 @@ def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
     lacking = [side for side in (0, 1) if not form.uses(inputs[side], side)]
     kept = " and ".join(f"its {sides[1 - side]} side" for side in reversed(lacking))
     time = node.time
+    if time is None and node.nulls_equal:
+        return _whole_rows(node, kept)
     if time is None:
         left, right = (_progressing(one) for one in node.inputs)
         keys = listed(dict.fromkeys(name for pair in node.keys for name in pair)) or "anything"
@@ -172,6 +176,49 @@ def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
         f"{name_of(node)} keeps the rows of {kept} for ever: no punctuation on {attribute} comes from its "
         f"{sides[side]} side; {_promised(node.inputs[side])}",
         f"Declare {_declared(node.inputs[side], attribute)}; {_END}.",
+    )
+
+
+def _whole_rows(node: nodes.Join, kept: str) -> Refusal:
+    """Of difference and intersection, whose rows are compared in all columns."""
+    columns, ordered = listed(left for left, _ in node.keys), _progressing(node.inputs[0])
+    method = "difference" if node.how == "anti" else "intersect"
+    return Refusal(
+        name_of(node),
+        columns,
+        f"{name_of(node)} keeps the rows of {kept} for ever: no column of {columns} makes progress on both sides",
+        f"Have {ordered} among the columns of both sides, in SQL SELECT {columns}, {ordered}; or compare window by "
+        f'window: .{method}(…, window="5 minutes"); {_END}.',
+    )
+
+
+def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme]) -> Refusal:
+    form, keys = form_of(node, ends=False), tuple(pair[0] for pair in node.keys)
+    left, right = node.time
+    if not form.uses(inputs[1], 1):
+        return Refusal(
+            name_of(node),
+            right,
+            f"{name_of(node)} never lets a left row go: no punctuation on {right} comes from its right side; "
+            f"{_promised(node.inputs[1])}",
+            f"Declare {_declared(node.inputs[1], right)}; {_END}.",
+        )
+    if node.within is not None or not keys:
+        return Refusal(
+            name_of(node),
+            left,
+            f"{name_of(node)} keeps the rows of its right side for ever: no punctuation on {left} comes from its left "
+            f"side; {_promised(node.inputs[0])}",
+            f"Declare {_declared(node.inputs[0], left)}; {_END}.",
+        )
+    within = f"AND b.{right} >= a.{left} - INTERVAL 5 minutes"
+    return Refusal(
+        name_of(node),
+        listed(keys),
+        f"{name_of(node)} keeps the last right row of every {listed(keys)} for ever: nothing says how old a partner "
+        f"may be, or that no more left rows of a {listed(keys)} will come",
+        f'Bound the distance: .join_as_of(…, within="5 minutes"), in SQL {within}; or have each {listed(keys)} end: '
+        f"{_supplied(node.inputs[0], keys)}; {_FEW}.",
     )
 
 

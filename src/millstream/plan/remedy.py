@@ -177,5 +177,9 @@ def _attributes(node: nodes.Node) -> Iterator[tuple[nodes.Node, str, bool]]:
                 if node.time is not None:
                     yield at, (node.time.left, node.time.right)[side], True
                 yield from ((at, pair[side], False) for pair in node.keys)
+        case nodes.AsOf():
+            for side, at in enumerate(node.inputs):
+                yield at, node.time[side], True
+                yield from ((at, pair[side], False) for pair in node.keys)
         case _:
             return

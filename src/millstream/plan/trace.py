@@ -23,8 +23,10 @@ def below(node: nodes.Node, column: str) -> list[tuple[nodes.Node, str]]:
             return [(one, column) for one in node.inputs]
         case nodes.Aggregate():
             return [(node.input, column if column in node.groups else node.attribute)]
-        case nodes.Join():
+        case nodes.Join() | nodes.AsOf():
             return [(node.inputs[one.side], one.column) for one in node.columns if one.name == column]
+        case nodes.Enrich():
+            return [(node.input, one.column) for one in node.columns if one.name == column and not one.side]
         case _:
             return [(node.input, column)]
 
@@ -54,6 +56,18 @@ def progressing(node: nodes.Node) -> tuple[str, ...]:
             below = [progressing(one) for one in node.inputs]
             leaving = node.schema.names
             return tuple(one.name for one in node.columns if one.column in below[one.side] and one.name in leaving)
+        case nodes.AsOf():
+            below = progressing(node.inputs[0])
+            found = [one.name for one in node.columns if not one.side and one.column in below]
+            # A partner's time is near, if every row has one.
+            partner = [one.name for one in node.columns if one.side and one.column == node.time[1]]
+            near = node.how == "inner" and node.within is not None and node.time[0] in below
+            return tuple([*found, *partner] if near else found)
+        case nodes.Enrich():
+            below, leaving = progressing(node.input), node.schema.names
+            return tuple(
+                one.name for one in node.columns if not one.side and one.column in below and one.name in leaving
+            )
         case _:
             return progressing(node.input)
 

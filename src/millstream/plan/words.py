@@ -34,7 +34,7 @@ def name_of(node: nodes.Node) -> str:
                 return f"aggregate{groups} without a window"
             windows = (show_window(one, node.attribute, node.domain) for one in node.windows)
             return f"aggregate{groups} over {' and '.join(windows)}"
-        case nodes.Join():
+        case nodes.Join() | nodes.AsOf() | nodes.Enrich():
             return describe(node)[0]
 
 

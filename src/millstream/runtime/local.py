@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM
 from millstream.core.errors import SourceError
 from millstream.core.progress import Progress
+from millstream.ops.enrich import Enrich
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
@@ -23,6 +24,7 @@ from millstream.runtime.metrics import books, operator_metrics, stream_metrics
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.side import late_table, rejected_table
+from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 
 
@@ -33,6 +35,7 @@ class LocalHost:
         """Nothing to run yet."""
         self.graph = Graph()
         self.sources: dict[str, Source] = {}
+        self.tables = Tables()
         self.queries: dict[str, HostQuery] = {}
         self.epoch = 0
         self.ended = False
@@ -115,6 +118,9 @@ class LocalHost:
 
     def _epoch(self, batches: dict[str, Batch], report: Callable[[dict[str, Any]], None], *, end: bool = False) -> None:
         began = time.monotonic()
+        for vertex in self.graph.vertices.values():
+            if isinstance(vertex.operator, Enrich):
+                vertex.operator.use(self.tables.find)
         outcome = step(self.graph, batches, end=end)
         stepped = time.monotonic()
         for query in self.queries.values():
@@ -144,6 +150,10 @@ class LocalHost:
             f"the local host cannot read a {type(frame).__name__} of Spark",
             hint='Use ms.Engine(spark), or give frame.toArrow() to host="local".',
         )
+
+    def frame_table(self, frame: Any) -> Any:
+        """Nor has it rows of one."""
+        return self.frame_schema(frame)
 
     def choice_of(self, node: nodes.Node) -> Choice | None:
         """The strategy chosen for a node, once it is."""

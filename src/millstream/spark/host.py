@@ -29,6 +29,7 @@ from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Source
 from millstream.runtime.epoch import now_of
+from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
@@ -38,7 +39,7 @@ from millstream.runtime.repartition import repartition
 from millstream.runtime.staging import sweep
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
-from millstream.runtime.tasks import Order, set_progress
+from millstream.runtime.tasks import set_progress
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver

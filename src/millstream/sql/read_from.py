@@ -27,7 +27,20 @@ from millstream.sql.window_function import TABLE_FUNCTIONS, TableFunction
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF")
 CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
-_NOT_ALIAS = (*RESERVED, *JOINS, "WATERMARK", "OUTER", "GROUP", "TABLESAMPLE", "PIVOT", "LATERAL", "WINDOW", "QUALIFY")
+_NOT_ALIAS = (
+    *RESERVED,
+    *JOINS,
+    "MINUS",
+    "MATCH_CONDITION",
+    "WATERMARK",
+    "OUTER",
+    "GROUP",
+    "TABLESAMPLE",
+    "PIVOT",
+    "LATERAL",
+    "WINDOW",
+    "QUALIFY",
+)
 
 ReadQuery = Callable[[Cursor], Query]
 
@@ -59,10 +72,10 @@ class _From:
                 inputs.append(self._item())
                 joins.append(Joined(piece=cursor.piece(begin)))
             elif cursor.word() in JOINS:
-                how = self._how()
+                how, as_of = self._how()
                 cursor.expect("JOIN")
                 inputs.append(self._item())
-                joins.append(self._joined(begin, how))
+                joins.append(self._joined(begin, how, as_of=as_of))
             else:
                 break
         if len(inputs) == 1:
@@ -70,30 +83,37 @@ class _From:
         # In `FROM A, B [RANGE TUMBLING 5 minutes, WATTR ts]` the clause is the join's as much as B's.
         return FromJoin(piece=cursor.piece(start), inputs=tuple(inputs), joins=tuple(joins))
 
-    def _how(self) -> str:
-        """The words before JOIN: which rows leave."""
+    def _how(self) -> tuple[str, bool]:
+        """The words before JOIN: which rows leave, and whether each has one partner at most, the latest."""
         cursor, start = self.cursor, self.cursor.at
         words: list[str] = []
         while cursor.word() in (*JOINS, "OUTER") and cursor.word() != "JOIN":
             words.append(cursor.word())
             cursor.at += 1
-        if words and words[0] in ("NATURAL", "ASOF"):
+        if words and words[0] == "NATURAL":
             raise sql_error(
                 [cursor.piece(start).problem(f"not yet: {words[0]} JOIN", "Say which columns with ON.", not_yet=True)]
             )
         kinds = [word.lower() for word in words if word in ("LEFT", "RIGHT", "FULL", "SEMI", "ANTI")]
-        return kinds[-1] if kinds else "inner"
+        return kinds[-1] if kinds else "inner", "ASOF" in words
 
-    def _joined(self, begin: int, how: str) -> Joined:
+    def _joined(self, begin: int, how: str, *, as_of: bool) -> Joined:
         cursor = self.cursor
-        condition, using = None, ()
+        condition, match, using = None, None, ()
+        if as_of and cursor.accept("MATCH_CONDITION"):
+            cursor.expect_kind(TokenType.L_PAREN, "(")
+            match = cursor.until()
+            if match is None:
+                cursor.fail("a comparison of times")
+            cursor.expect_kind(TokenType.R_PAREN, ")")
+            how = "left"  # whoever writes it so means left rows without a partner to leave too
         if cursor.accept("ON"):
             condition = cursor.until(*CLAUSES, *JOINS, commas=True)
             if condition is None:
                 cursor.fail("a condition")
         elif cursor.accept("USING"):
             using = self._columns()
-        return Joined(piece=cursor.piece(begin), how=how, condition=condition, using=using)
+        return Joined(piece=cursor.piece(begin), how=how, condition=condition, using=using, as_of=as_of, match=match)
 
     def _columns(self) -> tuple[Name, ...]:
         cursor = self.cursor

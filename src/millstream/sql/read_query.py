@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from sqlglot import TokenType
 
-from millstream.core.errors import SqlError, sql_error
+from millstream.core.errors import SqlError
 from millstream.sql.cursor import Cursor, typo
 from millstream.sql.expressions import check_syntax
 from millstream.sql.read_from import CLAUSES, read_from, starts_query
-from millstream.sql.statements import Limit, Name, Order, Query, Select, SetUnion, Window
+from millstream.sql.statements import Limit, Name, Order, Query, Select, SetCompare, SetUnion, Window
 from millstream.sql.text import Piece
 from millstream.sql.window_clause import window_clause
 from millstream.sql.window_function import grouped_window
@@ -25,16 +25,41 @@ def read_query(cursor: Cursor) -> Query:
     """One query, with its WITH clause and all its unions."""
     ctes = _ctes(cursor)
     start = cursor.at
-    found = _term(cursor)
-    while cursor.word() in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
-        operator = cursor.here()
+    found = _intersected(cursor)
+    while cursor.word() in ("UNION", "EXCEPT", "MINUS"):
         if not cursor.accept("UNION"):
-            raise sql_error([operator.problem(f"not yet: {str(operator).lower()}", "UNION is there.", not_yet=True)])
+            _sets_only(cursor)
+            right = _intersected(cursor)
+            found = SetCompare(piece=cursor.piece(start), left=found, right=right, kind="except")
+            continue
         distinct = not cursor.accept("ALL")
         cursor.accept("DISTINCT")
-        right = _term(cursor)
+        right = _intersected(cursor)
         found = SetUnion(piece=cursor.piece(start), left=found, right=right, distinct=distinct)
     return replace(found, ctes=(*ctes, *found.ctes)) if ctes else found
+
+
+def _intersected(cursor: Cursor) -> Query:
+    """A query, or several with INTERSECT between them, which binds before UNION and EXCEPT."""
+    start = cursor.at
+    found = _term(cursor)
+    while cursor.word() == "INTERSECT":
+        _sets_only(cursor)
+        right = _term(cursor)
+        found = SetCompare(piece=cursor.piece(start), left=found, right=right, kind="intersect")
+    return found
+
+
+def _sets_only(cursor: Cursor) -> None:
+    """Take the word of a set operation; one that counts equal rows is refused."""
+    word = cursor.word()
+    cursor.at += 1
+    if cursor.word() == "ALL":
+        raise cursor.here().error(
+            f"{word} ALL counts how often equal rows come, and here a row leaves once or not at all",
+            f"Leave ALL out; or count equal rows in a window on each side, GROUP BY all columns, and {word} those.",
+        )
+    cursor.accept("DISTINCT")
 
 
 def _ctes(cursor: Cursor) -> tuple[tuple[Name, Query], ...]:

@@ -152,6 +152,9 @@ class Joined:
     how: str = "inner"
     condition: Piece | None = None
     using: tuple[Name, ...] = ()
+    as_of: bool = False
+    match: Piece | None = None
+    """The comparison of times, where it stands apart: `MATCH_CONDITION (a.ts >= b.ts)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +215,19 @@ class SetUnion:
     ctes: tuple[tuple[Name, Query], ...] = ()
 
 
-Query: TypeAlias = Select | SetUnion
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetCompare:
+    """`… EXCEPT …`, `… INTERSECT …`: rows of the first that the second has not, or has too; each once."""
+
+    piece: Piece
+    left: Query
+    right: Query
+    kind: str
+    """except or intersect."""
+    ctes: tuple[tuple[Name, Query], ...] = ()
+
+
+Query: TypeAlias = Select | SetUnion | SetCompare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

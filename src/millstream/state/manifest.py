@@ -22,6 +22,7 @@ from millstream.state.files import Written, verify, write_text
 FORMAT = 1
 """The version of the state's format; a newer one is refused."""
 KEPT = 3
+_FOLDERS = ("state", "tables")
 log = logging.getLogger("millstream.state")
 Facts = dict[int, dict[str, Any]]
 """What an operator knows besides its segments, by store."""
@@ -64,11 +65,14 @@ class Manifest:
     """The streams that Spark reads and keeps the positions of."""
     layout: str = "groups"
     """What decides the partition that state is in; see `spark.reduce`."""
+    tables: dict[str, Written] = field(default_factory=dict[str, Written])
+    """By table beside the streams: the version that this epoch read, and the next will."""
 
     def files(self) -> Iterator[Written]:
-        """Every file of state that it needs."""
+        """Every file of state that it needs, and every table."""
         for segment in self.segments:
             yield from segment.tables.values()
+        yield from self.tables.values()
 
 
 class Manifests:
@@ -89,6 +93,8 @@ class Manifests:
         for segment in fields["segments"]:
             for written in segment["tables"].values():
                 written["path"] = str(Path(written["path"]).relative_to(self.root))
+        for written in fields["tables"].values():
+            written["path"] = str(Path(written["path"]).relative_to(self.root))
         body = json.dumps(plain(fields))
         digest = hashlib.sha256(body.encode()).hexdigest()
         write_text(self._path(manifest.sequence), json.dumps({"format": FORMAT, "sha256": digest, "body": body}))
@@ -161,7 +167,7 @@ class Manifests:
             self._path(sequence).unlink(missing_ok=True)
             self._named.pop(sequence, None)
         removed: list[Path] = []
-        for path in (self.root / "state").rglob("*"):
+        for path in (path for folder in _FOLDERS for path in (self.root / folder).rglob("*")):
             if ".arrow" in path.name and str(path) not in named:
                 path.unlink(missing_ok=True)
                 removed.append(path)
@@ -178,10 +184,15 @@ class Manifests:
 
 def _manifest(fields: dict[str, Any], root: Path) -> Manifest:
     segments = [_segment(one, root) for one in fields.pop("segments")]
-    return Manifest(**fields, segments=segments)
+    tables = _files(fields.pop("tables", {}), root)
+    return Manifest(**fields, segments=segments, tables=tables)
 
 
 def _segment(fields: dict[str, Any], root: Path) -> SavedSegment:
-    tables = {name: Written(**written) for name, written in fields.pop("tables").items()}
-    tables = {name: replace(written, path=str(root / written.path)) for name, written in tables.items()}
+    tables = _files(fields.pop("tables"), root)
     return SavedSegment(**fields, tables=tables)
+
+
+def _files(saved: dict[str, Any], root: Path) -> dict[str, Written]:
+    files = {name: Written(**written) for name, written in saved.items()}
+    return {name: replace(written, path=str(root / written.path)) for name, written in files.items()}

@@ -75,7 +75,9 @@ def _asked(node: Node, needed: set[str]) -> set[str]:
             # Rows that it rejects leave with all their columns.
             whole = not never_null(node.input, node.attribute)
             return set(node.schema.names) if whole else needed | {node.attribute}
-        case nodes.Top() | nodes.Aggregate() | nodes.Join():
+        case nodes.Enrich():
+            return {one.column for one in _paired(node, needed) if not one.side} | {left for left, _ in node.keys}
+        case nodes.Top() | nodes.Aggregate() | nodes.Join() | nodes.AsOf():
             # Every column settles ties; an aggregate's input has been made for it; a join names both sides' columns.
             return {name for below in nodes.inputs(node) for name in below.schema.names}
 
@@ -86,8 +88,19 @@ def _kept(node: nodes.Project, needed: Iterable[str]) -> tuple[tuple[str, Expres
     return kept or node.columns[:1]  # rows without any column could not be counted
 
 
+def _paired(node: nodes.Enrich, needed: set[str]) -> tuple[nodes.JoinColumn, ...]:
+    """The columns of a pair that somebody asks for, or its condition."""
+    read = () if node.condition is None else node.condition.columns
+    kept = tuple(one for one in node.columns if one.name in needed or one.name in read)
+    return kept or node.columns[:1]
+
+
 def _narrowed(node: Node, needed: set[str]) -> Node:
     """The node without columns that nobody asks for."""
+    if isinstance(node, nodes.Enrich) and len(kept := _paired(node, needed)) < len(node.columns):
+        names = needed & {one.name for one in kept} or {kept[0].name}
+        schema = pa.schema([field for field in node.schema if field.name in names])
+        return replace(node, columns=kept, schema=schema)
     if isinstance(node, nodes.Project) and len(kept := _kept(node, needed)) < len(node.columns):
         schema = pa.schema([node.schema.field(name) for name, _ in kept])
         return replace(node, columns=kept, schema=schema)

@@ -21,11 +21,11 @@ Moved = Callable[[Expression], Expression | None]
 def push_filters(plan: Plan) -> Plan:
     """Promise: the same rows are late, rejected and in the results; each is filtered no later than it was.
 
-    A condition moves below a projection, a union, a distinct or a sort, and below an aggregate if it speaks of
-    groups only; the parts of an AND each as far as they can. It stays above a stream's entrance, where late rows
-    are set apart, above what counts rows of all groups together, above whatever it would save from failing, and
-    above the results of an older query that its own goes on from. In the books, a row of a group that no result can
-    have is filtered instead of accepted.
+    A condition moves below a projection, a union, a distinct or a sort, below an aggregate if it speaks of groups only,
+    and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND each as far as
+    they can. It stays above a stream's entrance, where late rows are set apart, above what counts rows of all groups
+    together, above whatever it would save from failing, and above the results of an older query that its own goes on
+    from. In the books, a row of a group that no result can have is filtered instead of accepted.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
@@ -71,6 +71,13 @@ def _step(node: Select) -> Node | None:
             return _below_sort(node, below)
         case nodes.Aggregate():
             return _below_aggregate(node, below)
+        case nodes.Enrich():
+            # A condition of its own might fail on a row that it would no longer see.
+            return _past(node, below, _of_left(below), None) if node.spare is below.condition is None else None
+        case nodes.AsOf():
+            # A row without a time must get there to be rejected.
+            usable = node.spare is None and never_null(below.inputs[0], below.time[0])
+            return _past(node, below, _of_left(below), None) if usable else None
         case _:
             return None
 
@@ -131,13 +138,19 @@ def _below_aggregate(node: Select, below: nodes.Aggregate) -> Node | None:
     return _past(node, below, _if_total_on(set(below.groups)), spare)
 
 
+def _of_left(below: nodes.Enrich | nodes.AsOf) -> Moved:
+    """What a condition is of the rows that are given partners; those that it stops would be stopped with any."""
+    own = {one.name: Expression.column(one.column) for one in below.columns if not one.side}
+    return lambda one: one.substituted(own) if one.total and set(one.columns) <= own.keys() else None
+
+
 def _if_total_on(columns: set[str]) -> Moved:
     return lambda one: one if one.total and set(one.columns) <= columns else None
 
 
 def _past(
     node: Select,
-    below: nodes.Project | nodes.Distinct | nodes.Sort | nodes.Aggregate,
+    below: nodes.Project | nodes.Distinct | nodes.Sort | nodes.Aggregate | nodes.Enrich | nodes.AsOf,
     moved: Moved,
     spare: Spare | None,
 ) -> Node | None:
@@ -149,7 +162,8 @@ def _past(
     condition, rest = whole or _all(going), _all(staying)
     if condition is None or (staying and rest is None):
         return None
-    lower = nodes.with_inputs(below, (Select(input=below.input, condition=condition, spare=spare),))
+    first, *others = nodes.inputs(below)
+    lower = nodes.with_inputs(below, (Select(input=first, condition=condition, spare=spare), *others))
     return lower if rest is None else replace(node, input=lower, condition=rest)
 
 

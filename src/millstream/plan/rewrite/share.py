@@ -69,7 +69,7 @@ def _repeatable(node: Node) -> bool:
             return node.condition.repeatable
         case nodes.Project():
             return all(one.repeatable for _, one in node.columns)
-        case nodes.Join():
+        case nodes.Join() | nodes.Enrich():
             return node.condition is None or node.condition.repeatable
         case _:
             return True
@@ -94,7 +94,12 @@ def _says(node: Node) -> Iterator[Any]:
         case nodes.Top():
             yield from (node.window, node.order, node.limit)
         case nodes.Join():
-            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.domain)
+            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.domain, node.nulls_equal)
+            yield None if node.condition is None else _meaning(node.condition)
+        case nodes.AsOf():
+            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.strict, node.within)
+        case nodes.Enrich():
+            yield from (node.table.name, node.how, node.keys, node.columns, node.schema)
             yield None if node.condition is None else _meaning(node.condition)
         case nodes.Aggregate():
             yield from (node.attribute, node.domain, node.windows, node.groups, node.strategy, node.schema)

@@ -28,6 +28,9 @@ def never_null(node: nodes.Node, attribute: str) -> bool:
             return plain is not None and never_null(node.input, plain)
         case nodes.Union():
             return all(never_null(one, attribute) for one in node.inputs)
+        case nodes.AsOf() | nodes.Enrich():
+            own = next((one.column for one in node.columns if one.name == attribute and not one.side), None)
+            return own is not None and never_null(nodes.inputs(node)[0], own)
         case nodes.Aggregate() | nodes.Join():
             return False
         case _:
