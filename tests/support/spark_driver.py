@@ -51,6 +51,7 @@ class SparkDriver(LocalDriver):
             )
             for name, spec in case["streams"].items()
         }
+        self._declare_tables(case)
         query = build(case["query"], streams)
         self.keepers = {name: Keeper() for name in OUTPUTS}
         query.named("q").to(self.keepers["results"])

@@ -32,6 +32,10 @@ class Driver(Protocol):
         """The final punctuation of every stream."""
         ...
 
+    def refresh(self, tables: Mapping[str, list[Any]]) -> None:
+        """Tables are read again, and have these rows."""
+        ...
+
 
 class LocalDriver:
     """Plays a case on the local host, one epoch a run."""
@@ -51,6 +55,7 @@ class LocalDriver:
             )
             for name, spec in case["streams"].items()
         }
+        self._declare_tables(case)
         query = build(case["query"], streams)
         query.named("q").for_each(self._keeper("results"))
         query.late.for_each(self._keeper("late"))
@@ -66,6 +71,22 @@ class LocalDriver:
     def end(self) -> Left:
         """Run to the end of the stream."""
         return self._run(end=True)
+
+    def refresh(self, tables: Mapping[str, list[Any]]) -> None:
+        """Tables have other rows from the next epoch on."""
+        for name, rows in tables.items():
+            self.tables[name] = rows
+            self.engine.refresh(name)
+
+    def _declare_tables(self, case: Case) -> None:
+        self.tables: dict[str, list[Any]] = {}
+        for name, spec in case.get("tables", {}).items():
+            self.tables[name] = spec["rows"]
+            schema = schema_of(spec["columns"])
+            self.engine.table(name, self._rows_of(name, schema.names), schema=schema)
+
+    def _rows_of(self, name: str, columns: Sequence[str]) -> Any:
+        return lambda: [row_of(row, columns) for row in self.tables[name]]
 
     def _run(self, *, end: bool = False) -> Left:
         self.left = {name: [] for name in OUTPUTS}
@@ -103,6 +124,15 @@ def build(spec: Mapping[str, Any], streams: Mapping[str, ms.Stream]) -> Any:
     query: Any = streams[names[0]]
     if len(names) > 1:
         query = query.union(*(streams[name] for name in names[1:]))
+    for method in ("join", "join_as_of", "difference", "intersect", "enrich"):
+        if method in spec:
+            # YAML reads a bare `on` as true.
+            options = {"on" if name is True else name: value for name, value in spec[method].items()}
+            other = options.pop("with")
+            options |= {name: tuple(options[name]) for name in ("within", "time") if isinstance(options.get(name), list)}
+            if isinstance(options.get("on"), list):
+                options["on"] = [tuple(pair) if isinstance(pair, list) else pair for pair in options["on"]]
+            query = getattr(query, method)(streams.get(other, other), **options)
     if "where" in spec:
         query = query.where(spec["where"])
     if "select" in spec:
@@ -142,6 +172,8 @@ def play(case: Case, driver: Driver) -> list[str]:
             continue
         for name, rows in left.items():
             wrong += [f"before event {number}: {name}: not expected: {row}" for row in rows]
+        if "refresh" in event:
+            driver.refresh(event["refresh"])
         if event.get("end"):
             left = driver.end()
             continue

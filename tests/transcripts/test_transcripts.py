@@ -33,6 +33,9 @@ class Recorded:
     def end(self) -> Left:
         return self.left.pop(0)
 
+    def refresh(self, tables: Any) -> None:
+        """It has none."""
+
 
 def left(*rows: dict[str, Any]) -> Left:
     return {"results": list(rows), "late": [], "rejected": []}

@@ -62,6 +62,8 @@ class AsOf(Operator):
     Of right rows with the same keys and time the greatest by the other columns is the one. A null key has no partner.
     """
 
+    in_order = False
+
     def __init__(self, spec: AsOfSpec) -> None:
         """Two ports: the left side is 0."""
         super().__init__(2)
