@@ -25,7 +25,7 @@ _SLOT_BYTES = 24
 class LowTable(Comparator):
     """Counts by window and group; windows come in order. Results are partials, with the row that sent each on.
 
-    `window` and `group` are columns of whole numbers; `group` is its own hash, spread over the slots.
+    `window` and `group` are columns of whole numbers.
     """
 
     def __init__(self, slots: int) -> None:
@@ -54,7 +54,7 @@ class LowTable(Comparator):
                 self._turn(window)
                 self.window = window
             self._smooth()
-            place = (group * 2654435761 >> 8) % size
+            place = hash((group,)) % size  # of a tuple, since a whole number is its own hash
             slot = self.slots[place]
             if slot is not None and slot[0] == window and slot[1] == group:
                 slot[2] += 1

@@ -52,9 +52,13 @@ def steps(links: Sequence[Late]) -> Iterator[tuple[int, pa.Table, int | None]]:
             yield port, *link.second(now)
 
 
-def packets(link: Link, seconds: float, *, conversations: int, seed: int = 0) -> pa.Table:
-    """The packets of a link with `ts` in whole milliseconds from 0."""
-    made = packets_on(link, seconds, conversations=conversations, seed=seed, start=START)
+def ticks_from_zero(table: pa.Table) -> pa.Table:
+    """The same rows with `ts`, of a generated stream, in whole milliseconds from 0."""
     first = int(START.timestamp() * 1_000_000)
-    ticks = (made["ts"].cast(pa.int64()).to_numpy() - first) // (1_000_000 // UNIT)
-    return made.drop_columns(["link", "ts"]).append_column("ts", pa.array(ticks))
+    ticks = (table["ts"].cast(pa.int64()).to_numpy() - first) // (1_000_000 // UNIT)
+    return table.set_column(table.schema.get_field_index("ts"), "ts", pa.array(ticks))
+
+
+def packets(link: Link, seconds: float, *, conversations: int, seed: int = 0) -> pa.Table:
+    """The packets of a link, with `ts` in whole milliseconds from 0."""
+    return ticks_from_zero(packets_on(link, seconds, conversations=conversations, seed=seed)).drop_columns(["link"])

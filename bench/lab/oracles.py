@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
@@ -39,3 +40,11 @@ def sql(text: str, **tables: pa.Table) -> list[tuple[Any, ...]]:
         for name, table in tables.items():
             connection.register(name, table)
         return connection.sql(text).fetchall()
+
+
+def sliding_counts(rows: pa.Table, size: int, slide: int, keys: Sequence[str] = ()) -> dict[tuple[Any, ...], int]:
+    """How many rows of `ts` each window and group holds, by giving every row to all its windows."""
+    names = "".join(f", {key}" for key in keys)
+    placed = f"SELECT unnest(range(ts // {slide}, (ts + {size}) // {slide})) AS wid{names} FROM arrivals"
+    found = sql(f"SELECT wid{names}, count(*) FROM ({placed}) GROUP BY ALL", arrivals=rows)
+    return {row[:-1]: row[-1] for row in found}
