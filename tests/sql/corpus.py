@@ -7,6 +7,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+
 import millstream as ms
 from support import oracle
 from support.oracle import Row
@@ -23,7 +26,7 @@ def packets(seed: int, n: int = 150) -> list[Row]:
         {
             "ts": START + timedelta(seconds=second),
             "srcIP": rnd.choice(["202.101.0.0", "202.101.0.1", "10.0.0.1"]),
-            "destIP": rnd.choice(["a", "b"]),
+            "destIP": rnd.choice(["10.0.0.1", "b"]),
             "len": rnd.randint(40, 1500),
             "length": rnd.randint(40, 1500),
             "flag": rnd.choice(["SYN", "SYN_ACK"]),
@@ -267,3 +270,34 @@ JOINS = {
     "WHERE M1.srcIP = M3.destIP",
     "by JOIN": "SELECT a.ts FROM Main1 a LEFT JOIN Main2 [RANGE 1 minute, WATTR ts] AS b ON a.srcIP = b.destIP",
 }  # fmt: skip
+
+NEAR = "{1}.ts > {0}.ts - INTERVAL {3} AND {1}.ts < {0}.ts + INTERVAL {2}"
+SAME = "time_bucket(INTERVAL {2}, {0}.ts) = time_bucket(INTERVAL {2}, {1}.ts)"
+MINUTES = NEAR.format("a", "b", "3 minutes", "2 minutes")
+BY_DUCKDB = {
+    "Q3-1": f"SELECT a.*, b.* FROM Main1 a, Main2 b WHERE a.srcIP = b.destIP AND {MINUTES}",
+    "Q5-7": "SELECT a.srcIP, a.destIP, b.srcIP, b.destIP, b.ts FROM Main1 a, Main2 b WHERE a.srcIP = b.destIP AND "
+    + SAME.format("a", "b", "5 minutes"),
+    "Q5-8": f"SELECT a.srcIP, b.destIP, b.ts FROM Main1 a, Main2 b WHERE a.srcIP = b.destIP AND {MINUTES}",
+    "Q7-1": "SELECT a.ts, b.ts, count(*) FROM S0 a, S1 b WHERE a.srcIP = b.destIP AND "
+    "((a.ts < b.ts AND a.flag = 'SYN' AND b.flag = 'SYN_ACK') OR (a.ts > b.ts AND a.flag = 'SYN_ACK' AND b.flag = 'SYN')) "
+    f"AND {NEAR.format('a', 'b', '2 minutes', '2 minutes')} GROUP BY a.ts, b.ts",
+    "Q7-2": "SELECT count(*) FROM M1 a, M2 b WHERE a.srcIP = b.destIP AND a.destIP = b.srcIP AND "
+    f"{NEAR.format('a', 'b', '5 seconds', '5 seconds')} GROUP BY time_bucket(INTERVAL 1 minute, a.ts)",
+    "Q8-3": "SELECT a.srcIP, a.destIP, a.ts FROM (FROM A UNION ALL FROM B) a, (FROM C UNION ALL FROM D) b "
+    f"WHERE a.srcIP = b.destIP AND a.destIP = b.srcIP AND {SAME.format('a', 'b', '10 seconds')}",
+    "Q8-4": "SELECT a.srcIP, a.destIP, a.ts FROM M1 a, (FROM M2 UNION ALL FROM C) b "
+    f"WHERE a.srcIP = b.destIP AND {SAME.format('a', 'b', '1 minute')}",
+}
+"""The joins over whole tables."""
+
+
+def by_duckdb(name: str) -> list[tuple[Any, ...]]:
+    """A join's rows, sorted."""
+    with duckdb.connect() as db:
+        db.execute("SET TimeZone = 'UTC'")
+        for stream in NAMES:
+            db.register(stream, pa.Table.from_pylist(ROWS[stream]))
+        table = db.sql(BY_DUCKDB[name]).to_arrow_table()
+    columns = [column.to_pylist() for column in table.columns]
+    return sorted(zip(*columns, strict=True), key=repr)

@@ -10,9 +10,10 @@ from pathlib import Path
 from pyspark import cloudpickle
 
 import millstream as ms
+from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import Order, enter, meet_at
+from millstream.runtime.tasks import enter, meet_at
 from millstream.spark.host import SparkHost
 from millstream.spark.jobs import Arrivals, Jobs
 from millstream.spark.reduce import Reduction

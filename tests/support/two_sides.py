@@ -61,7 +61,9 @@ class TwoSides:
             assert promised.rules_out(row) is None, f"{row} was ruled out by {promised}"
         self.left += rows
         self.operator_promised = self.operator.promises()
-        return sorted(((row.get("ts"), row.get("ts2")) for row in rows), key=lambda pair: [(one is None, one) for one in pair])
+        return sorted(
+            ((row.get("ts"), row.get("ts2")) for row in rows), key=lambda pair: [(one is None, one) for one in pair]
+        )
 
     operator_promised = Progress()
 

@@ -9,7 +9,6 @@ import pytest
 
 import millstream as ms
 from millstream.plan import nodes
-from millstream.runtime.compile import compile_node
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])
 SECOND = 1_000_000
@@ -277,10 +276,3 @@ def test_a_stream_joined_with_itself_is_known_by_its_aliases() -> None:
     assert ["x_v", "y_v"] == made.schema.names
     with pytest.raises(ms.SqlError, match='no stream "a" in FROM'):
         streams()[0].sql("SELECT a.v FROM a x JOIN a y ON x.k = y.k")
-
-
-def test_the_operator_of_a_join_is_not_there_yet_and_says_so_where_it_would_be_made() -> None:
-    _, a, b = streams()
-
-    with pytest.raises(ms.NotYetError, match="not yet: join"):
-        compile_node(node_of(a.join(b, on="k", within="5 seconds")), lambda _: None)

@@ -28,6 +28,8 @@ from millstream.core.punctuation import Punctuation
 from millstream.kernels.partials import KEY
 from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import observe
+from millstream.runtime.cut import split, split_segment
+from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, check_plans, merge_seen, settle_keys
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
@@ -35,7 +37,7 @@ from millstream.runtime.promise import pattern_from, pattern_plain, progress_fro
 from millstream.runtime.repartition import merge_facts, repartition
 from millstream.runtime.sinks.parquet import ParquetSink
 from millstream.runtime.staging import Stage, publish, sweep
-from millstream.runtime.tasks import Order, open_state, save_state, split, split_segment
+from millstream.runtime.tasks import open_state, save_state
 from millstream.state.codec import plain, restore
 from millstream.state.files import Written, read_table, verify, write_table, write_text
 from millstream.state.manifest import FORMAT, KEPT, Manifest, Manifests, SavedSegment

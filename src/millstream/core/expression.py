@@ -29,6 +29,8 @@ class Expression:
     """Its meaning, where the plan knows it."""
     repeatable: bool = True
     """The same value for the same row, whenever and wherever it is computed."""
+    extreme: tuple[str, tuple[str, ...]] | None = None
+    """`greatest` or `least`, and columns, if it is that of these columns: it progresses as they do."""
     total: bool = False
     """Known to have a value for every row: no row can make it fail. Found out when a plan is bound to its types."""
 

@@ -68,7 +68,7 @@ def _valid_words(array: pa.Array) -> np.ndarray:
 
 
 def _integers(array: pa.Array) -> np.ndarray:
-    filled = pc.fill_null(array, False) if pa.types.is_boolean(array.type) else pc.fill_null(array, 0)
+    filled = pc.fill_null(array, pa.scalar(value=False)) if pa.types.is_boolean(array.type) else pc.fill_null(array, 0)
     values = filled.to_numpy(zero_copy_only=False)
     return values.astype(np.uint64) if values.dtype == np.bool_ else values.astype(np.int64, copy=False).view(np.uint64)
 

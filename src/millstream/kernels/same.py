@@ -19,12 +19,12 @@ def same(left: Column, mine: np.ndarray, right: Column, theirs: np.ndarray) -> n
     if (pa.types.is_integer(kind) or pa.types.is_timestamp(kind)) and not left.null_count and not right.null_count:
         return _numbers(left)[mine] == _numbers(right)[theirs]
     one, other = left.take(pa.array(mine)), right.take(pa.array(theirs))
-    equal = pc.fill_null(pc.equal(one, other), False)
+    equal = pc.fill_null(pc.equal(one, other), pa.scalar(value=False))
     if left.null_count and right.null_count:
         equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
     if pa.types.is_floating(kind):
         nans = pc.and_(pc.is_nan(one.cast(pa.float64())), pc.is_nan(other.cast(pa.float64())))
-        equal = pc.or_(equal, pc.fill_null(nans, False))
+        equal = pc.or_(equal, pc.fill_null(nans, pa.scalar(value=False)))
     return equal.to_numpy(zero_copy_only=False) if isinstance(equal, pa.Array) else equal.to_numpy()
 
 

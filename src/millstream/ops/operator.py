@@ -15,7 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.kernels.match import matching
+from millstream.kernels.ticks import ordered_columns
 from millstream.state.store import Segment, Store
 
 
@@ -53,6 +56,9 @@ class Operator(ABC):
 
     reducible: ClassVar[bool] = False
     """Taking rows only adds segments to the store, so another instance may take them and hand its segments over."""
+
+    in_order: ClassVar[bool] = True
+    """Does it matter in which order the rows of an epoch come?"""
 
     def __init__(self, ports: int = 1) -> None:
         """Start with an empty store and no progress on any port."""
@@ -120,7 +126,19 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
     for keys, over in progress.over.items():
         if set(keys) <= set(names):
             out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
+    for punctuation in progress.others:
+        _by_both(punctuation.pattern, attribute, groups, names, out)
     return out
+
+
+def _by_both(pattern: Pattern, attribute: str, groups: pa.Table, names: tuple[str, ...], out: np.ndarray) -> None:
+    """Joint punctuation: a bound on the attribute for the groups that lie below a bound on columns of theirs."""
+    parts = dict(pattern.attributes)
+    own = parts.pop(attribute, None)
+    if not isinstance(own, UpTo) or not parts.keys() <= set(names) or not isinstance(own.bound, int):
+        return
+    below = matching(Pattern(parts), groups, ordered_columns(groups.schema))
+    out[below] = np.maximum(out[below], own.bound)
 
 
 def _tuples(groups: pa.Table, keys: tuple[str, ...]) -> list[tuple[Any, ...]]:

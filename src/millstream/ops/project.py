@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from millstream.core.domain import BOTTOM, END
 from millstream.core.expression import Expression
-from millstream.core.pattern import ANY, Pattern
+from millstream.core.pattern import ANY, Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.kernels.expression import evaluate
@@ -17,10 +18,15 @@ from millstream.ops.operator import Operator
 class Project(Operator):
     """Each output column is an expression over the input's."""
 
-    def __init__(self, columns: Sequence[tuple[str, Expression]]) -> None:
-        """Names and expressions, in the order of the output."""
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, Expression]],
+        extremes: Mapping[str, tuple[str, tuple[str, ...]]] | None = None,
+    ) -> None:
+        """Names and expressions, in the order of the output; and which of them are extremes of columns of one type."""
         super().__init__()
         self.columns = tuple(columns)
+        self.extremes = dict(extremes or {})
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         values = evaluate([expression for _, expression in self.columns], rows)
@@ -42,4 +48,18 @@ class Project(Operator):
                 for old in parts:
                     for new in names[old][1:]:
                         out.accept(Punctuation(Pattern({**renamed, names[old][0]: ANY, new: parts[old]})))
+        for name, (which, parts) in self.extremes.items():
+            bound = _greatest(now, parts) if which == "greatest" else min(now.bound(part) for part in parts)
+            if BOTTOM < bound < END:
+                out.accept(Punctuation.linear(name, bound))
         return out
+
+
+def _greatest(progress: Progress, parts: Sequence[str]) -> int:
+    """The greatest of some columns is at least what any of them is; and if not all are below some bounds, the least."""
+    bounds = [progress.bound(part) for part in parts]
+    for punctuation in progress.others:
+        joint = punctuation.pattern.attributes
+        if joint.keys() <= set(parts) and all(isinstance(one, UpTo) for one in joint.values()):
+            bounds.append(min(one.bound for one in joint.values() if isinstance(one, UpTo)))
+    return max(bounds)

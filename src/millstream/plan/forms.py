@@ -25,7 +25,7 @@ def form_of(node: nodes.Node, *, ends: bool) -> form.Form:
         case nodes.Select():
             return form.Select()
         case nodes.Project():
-            return form.Project(plain_names(node))
+            return form.Project(plain_names(node), nodes.extremes(node))
         case nodes.Union():
             return form.Union()
         case nodes.Distinct():

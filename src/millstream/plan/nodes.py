@@ -67,6 +67,16 @@ class Project:
     """Made to leave columns behind where a stream enters: it is the first to see the rows, and stays it."""
 
 
+def extremes(node: Project) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The columns that are the greatest or the least of some columns of one type, and which."""
+    schema = node.input.schema
+    return {
+        name: one.extreme
+        for name, one in node.columns
+        if one.extreme is not None and len({schema.field(part).type for part in one.extreme[1]}) == 1
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Union:
     """All rows of several inputs."""

@@ -30,7 +30,10 @@ def outgoing(node: nodes.Node, incoming: Sequence[Promises], out: Scheme, *, end
         case nodes.Project() | nodes.Enrich():
             form = form_of(node, ends=ends)
             pairs = ((form.offers([Scheme.of(one)])[0].out, lag) for one, lag in incoming[0].items())
-            return {template: lag for scheme, lag in pairs for template in scheme}
+            found = {template: lag for scheme, lag in pairs for template in scheme}
+            # The least of several progresses when all have: it is as late as the latest.
+            together = _longest(list(incoming[0].values()))
+            return {one: found.get(one, together) for one in out}
         case nodes.Union():
             return {one: (*_longest([_implied(one, promises) for promises in incoming]), _SKEW) for one in out}
         case nodes.Join() | nodes.AsOf():

@@ -17,6 +17,8 @@ def below(node: nodes.Node, column: str) -> list[tuple[nodes.Node, str]]:
         case nodes.Source():
             return []
         case nodes.Project():
+            if column in (found := nodes.extremes(node)):
+                return [(node.input, part) for part in found[column][1]]
             plain = dict(node.columns).get(column)
             return [] if plain is None or plain.plain is None else [(node.input, plain.plain)]
         case nodes.Union():
@@ -45,8 +47,13 @@ def progressing(node: nodes.Node) -> tuple[str, ...]:
             attribute = None if node.progress is None else node.progress.attribute
             return () if attribute is None else (attribute,)
         case nodes.Project():
-            below = progressing(node.input)
-            return tuple(name for name, one in node.columns if one.plain in below)
+            below, found = progressing(node.input), nodes.extremes(node)
+            moving = {
+                name
+                for name, (which, parts) in found.items()
+                if (any if which == "greatest" else all)(part in below for part in parts)
+            }
+            return tuple(name for name, one in node.columns if one.plain in below or name in moving)
         case nodes.Union():
             first, *others = (progressing(one) for one in node.inputs)
             return tuple(name for name in first if all(name in other for other in others))

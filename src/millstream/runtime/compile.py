@@ -12,8 +12,8 @@ from millstream.core.errors import PlanError
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, reach
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
-from millstream.kernels.partials import Bound
 from millstream.kernels.pairs import Reach
+from millstream.kernels.partials import Bound
 from millstream.kernels.ticks import edge_type, ordered_columns
 from millstream.ops.as_of import AsOf, AsOfSpec
 from millstream.ops.distinct import Distinct
@@ -57,7 +57,7 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Select():
             return Select(node.condition, node.spare and (node.spare.attribute, node.spare.reach))
         case nodes.Project():
-            return Project(node.columns)
+            return Project(node.columns, nodes.extremes(node))
         case nodes.Union():
             return Union(len(node.inputs), node.schema)
         case nodes.Distinct():

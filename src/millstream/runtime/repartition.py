@@ -13,10 +13,10 @@ import pyarrow as pa
 from millstream.ops.as_of import SIDES
 from millstream.ops.join.held import opened
 from millstream.plan import nodes
+from millstream.runtime.cut import covering, split_segment
 from millstream.runtime.ledger import Ledger
 from millstream.runtime.program import Program, partition_columns
 from millstream.runtime.route import original, shares, spread
-from millstream.runtime.tasks import covering, split_segment
 from millstream.state.files import read_table, write_table
 from millstream.state.manifest import Facts, SavedSegment
 from millstream.state.store import Segment

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.kernels.key_hash import key_hash
 from millstream.kernels.partition import partition_of
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.join.near import Near
@@ -58,15 +57,11 @@ def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list
     if not isinstance(node, nodes.Join | nodes.AsOf):
         columns = partition_columns(node)
         return [partition_of([rows[name] for name in columns], rows.num_rows, partitions)]
-    hashes = key_hash([rows[pair[port]] for pair in node.keys], rows.num_rows)
-    if isinstance(node, nodes.AsOf):
-        return [(hashes % np.uint64(partitions)).astype(np.int64)]
-    if _by_coordinate(node):
-        at, known = _coordinates(node, port, rows)
-        hashes = np.where(known, key_hash([pa.array(hashes), pa.array(at)], rows.num_rows), 0)
-    if node.keys or _by_coordinate(node):
-        return [(hashes % np.uint64(partitions)).astype(np.int64)]
+    if node.keys or isinstance(node, nodes.AsOf):
+        return [partition_of([rows[pair[port]] for pair in node.keys], rows.num_rows, partitions)]
     at, known = _coordinates(node, port, rows)
+    if _by_coordinate(node):
+        return [np.where(known, at % partitions, 0)]
     low, high = _ends(node, port)
     width = high - low + 1
     if port == _at_home(node):

@@ -6,160 +6,50 @@ Both are plain functions over Arrow tables, so that a host is only what moves pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.core.progress import Progress
-from millstream.kernels.partials import KEY
-from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import Ingest, observe
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.several import Several
 from millstream.plan import nodes
-from millstream.runtime.epoch import Outcome
-from millstream.runtime.parcel import (
-    ORDER,
-    Parcel,
-    Report,
-    pack_facts,
-    pack_table,
-    pack_tables,
-    unpack_facts,
-    unpack_table,
-    unpack_tables,
-)
-from millstream.runtime.program import Program, is_stop, partition_columns
+from millstream.runtime.cut import covering
+from millstream.runtime.flow import Flow, Order
+from millstream.runtime.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
+from millstream.runtime.program import Program
 from millstream.runtime.promise import pattern_plain
 from millstream.runtime.punctuate import split_marked
-from millstream.runtime.route import shares, spread
-from millstream.runtime.side import late_table, rejected_table
-from millstream.runtime.staging import Stage
-from millstream.runtime.table_files import Versions, give_tables
+from millstream.runtime.route import spread
 from millstream.state.files import Written, read_table, write_table
-from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment, Store
 
-
-@dataclass(slots=True)
-class Order:
-    """What the driver tells every task of an epoch."""
-
-    sequence: int
-    checkpoint: str
-    before: Mapping[int, Sequence[Progress]]
-    """By node: the progress its inputs had when it last ran."""
-    now: Mapping[int, Sequence[Progress]]
-    """By node: the progress its inputs have in this epoch."""
-    judged: dict[str, Progress]
-    """By stream: the progress of earlier epochs, by which rows are late."""
-    state: dict[tuple[int, int], list[SavedSegment]] = field(default_factory=dict[tuple[int, int], list[SavedSegment]])
-    """By node and partition: the live segments."""
-    facts: dict[tuple[int, int], Facts] = field(default_factory=dict[tuple[int, int], Facts])
-    keys: Sequence[str] = ()
-    """By node: the name under which its state is kept."""
-    attempt: str = ""
-    """Tells this attempt at the epoch from others, so that a task that outlives its driver spoils nothing."""
-    tables: Versions = field(default_factory=dict[str, Written])
-    """By table beside the streams: the version that this epoch reads."""
-
-    def stage(self, level: int, partition: int) -> Stage:
-        """Where a task of this epoch stages its results."""
-        return Stage(Path(self.checkpoint) / "staging", self.sequence, level, partition, self.attempt)
+Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
+"""By stream: its rows, and as text, with the reason, what could not be read."""
 
 
-class _Flow:
-    """Rows on their way from a node to stops and outputs, through whatever is stateless in between."""
-
-    def __init__(self, program: Program, order: Order, level: int, partition: int) -> None:
-        self.program = program
-        self.order = order
-        self.stage = order.stage(level, partition)
-        self.base = (level << 56) + (partition << 40)
-        self.outcome = Outcome()
-        self.report = Report()
-        self.waiting: dict[tuple[int, int], list[pa.Table]] = {}
-        self.passing: dict[int, Operator] = {}
-        self.results: dict[int, list[pa.Table]] = {}
-
-    def leave(self, i: int, rows: pa.Table) -> None:
-        """Rows leave node `i`."""
-        if not rows.num_rows:
-            return
-        self.results.setdefault(i, []).append(rows)
-        for reader, port in self.program.readers[i]:
-            if is_stop(self.program.nodes[reader]):
-                self.waiting.setdefault((reader, port), []).append(rows)
-                continue
-            if reader not in self.passing:
-                self.passing[reader] = self.program.operator(reader)
-                give_tables(self.passing[reader], self.order.tables)
-            for table in self.passing[reader].take(port, rows):
-                self.leave(reader, table)
-
-    def parcels(self) -> Iterator[Parcel]:
-        """What must travel: rows or reduced segments for the stops ahead, and the report."""
-        for (i, port), tables in self.waiting.items():
-            yield from self._for_stop(i, port, pa.concat_tables(tables))
-        self._stage_results()
-        for i, operator in self.passing.items():
-            self.note(i, operator)
-        self._stage_apart()
-        yield Parcel(0, -1, 0, "report", self.report.pack())
-
-    def note(self, i: int, operator: Operator) -> None:
-        """Keep an operator's meter and what it rejected."""
-        add_meter(self.report.meters, i, asdict(operator.meter))
-        if operator.rejected:
-            self.outcome.rejected.setdefault(id(self.program.nodes[i]), []).extend(operator.rejected)
-
-    def _for_stop(self, i: int, port: int, rows: pa.Table) -> Iterator[Parcel]:
-        program, node = self.program, self.program.nodes[i]
-        operator = program.operator(i)
-        if not operator.reducible:
-            ordered = rows.append_column(ORDER, pa.array(self.base + np.arange(rows.num_rows)))
-            for partition, part in shares(node, port, ordered, program.partitions):
-                yield Parcel(partition, i, port, "rows", pack_table(part))
-            return
-        columns = partition_columns(node)
-        operator.progress = list(self.order.before[i])
-        operator.take(port, rows)
-        for segment in operator.store.segments:
-            for partition, tables in split_segment(segment.tables, columns, program.partitions):
-                yield Parcel(partition, i, port, "segment", pack_tables(tables))
-        if operator.store.facts:
-            for partition in range(program.partitions):
-                yield Parcel(partition, i, port, "facts", pack_facts(operator.store.facts))
-        self.note(i, operator)
-
-    def _stage_results(self) -> None:
-        for number, target in enumerate(self.program.targets):
-            tables = self.results.get(self.program.index[id(target.node)])
-            if tables:
-                rows = pa.concat_tables(tables)
-                self.report.rows[target.name] = rows.num_rows
-                self.report.staged += self.stage.write(self.program, number, "results", rows)
-
-    def _stage_apart(self) -> None:
-        """Late and rejected rows go to every query that reads the stream they came in."""
-        for number, target in enumerate(self.program.targets):
-            for output, table in (("late", late_table), ("rejected", rejected_table)):
-                rows = table(target.node, self.outcome, self.order.sequence)
-                if rows is not None and rows.num_rows:
-                    self.report.staged += self.stage.write(self.program, number, output, rows)
-
-
-def enter(
-    program: Program,
-    order: Order,
-    arrivals: Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]],
-    partition: int,
-) -> Iterator[Parcel]:
+def enter(program: Program, order: Order, arrivals: Arrived, partition: int) -> Iterator[Parcel]:
     """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on."""
-    flow = _Flow(program, order, 0, partition)
+    flow = Flow(program, order, 0, partition)
+    _arrive(flow, arrivals, partition)
+    yield from flow.parcels()
+
+
+def enter_and_meet(program: Program, order: Order, arrivals: Arrived, partition: int) -> Iterator[Parcel]:
+    """Where rows enter that have been brought to where they meet at the first stops."""
+    flow = Flow(program, order, 1, partition)
+    _arrive(flow, arrivals, partition)
+    first = [stop for stop in flow.waiting if program.levels[stop[0]] == 1]
+    rows = {stop: flow.waiting.pop(stop) for stop in first}
+    _run_stops(flow, 1, partition, {}, rows)
+    yield from flow.parcels()
+
+
+def _arrive(flow: Flow, arrivals: Arrived, partition: int) -> None:
+    program, order = flow.program, flow.order
     for i, node in enumerate(program.nodes):
         if not isinstance(node, nodes.Source) or node.name not in arrivals:
             continue
@@ -186,33 +76,46 @@ def enter(
             flow.report.seen.append({"stream": node.name, "at": partition, "marked": pattern_plain(one.pattern)})
         flow.outcome.late[id(node)] = ingest.late
         flow.note(i, ingest)
-    yield from flow.parcels()
 
 
 def meet_at(program: Program, order: Order, level: int, partition: int, parcels: Sequence[Parcel]) -> Iterator[Parcel]:
     """Where rows meet: each stop of a level opens its state, takes what came, learns progress, and saves its state."""
-    flow = _Flow(program, order, level, partition)
+    flow = Flow(program, order, level, partition)
     here: dict[int, list[Parcel]] = {}
     for parcel in parcels:
         if parcel.node >= 0 and program.levels[parcel.node] == level:
             here.setdefault(parcel.node, []).append(parcel)
         else:
             yield parcel
+    _run_stops(flow, level, partition, here, {})
+    yield from flow.parcels()
+
+
+def _run_stops(
+    flow: Flow,
+    level: int,
+    partition: int,
+    parcels: Mapping[int, Sequence[Parcel]],
+    rows: Mapping[tuple[int, int], Sequence[pa.Table]],
+) -> None:
+    program, order = flow.program, flow.order
     for i, node in program.stops(level):
         if partition and not spread(node):
             continue  # a stop whose rows must all meet has one partition
         operator = program.operator(i)
         loaded = open_state(operator, order, i, partition)
         set_progress(operator, order.before[i])
-        for table in _take(operator, here.get(i, ())):
+        for table in _take(operator, parcels.get(i, ())):
             flow.leave(i, table)
+        for port in range(len(operator.progress)):
+            for table in operator.take(port, pa.concat_tables(some)) if (some := rows.get((i, port))) else ():
+                flow.leave(i, table)
         for port, progress in enumerate(order.now[i]):
             if progress != operator.progress[port]:
                 for table in operator.advance(port, progress):
                     flow.leave(i, table)
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
-    yield from flow.parcels()
 
 
 def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
@@ -227,7 +130,9 @@ def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
             case _:
                 operator.receive((), unpack_facts(parcel.blob))
     for port, tables in rows.items():
-        together = pa.concat_tables(tables).sort_by(ORDER).drop_columns([ORDER])
+        together = pa.concat_tables(tables)
+        if operator.in_order:
+            together = together.sort_by(ORDER).drop_columns([ORDER])
         yield from operator.take(port, together)
 
 
@@ -285,44 +190,3 @@ def save_state(
     facts = {part: store.facts for part, store in enumerate(held) if store.facts}
     report.facts.append({"operator": key, "partition": partition, "facts": facts})
     operator.measure()
-
-
-def split(table: pa.Table, columns: Sequence[str], partitions: int) -> Iterator[tuple[int, pa.Table]]:
-    """A table's rows by the partition they belong to; partitions without rows are left out."""
-    if not columns or partitions == 1:
-        if table.num_rows:
-            yield 0, table
-        return
-    at = partition_of([table[name] for name in columns], table.num_rows, partitions)
-    for partition in range(partitions):
-        mask = at == partition
-        if mask.any():
-            yield partition, table.filter(pa.array(mask))
-
-
-def split_segment(
-    tables: Mapping[str, pa.Table], columns: Sequence[str], partitions: int
-) -> Iterator[tuple[int, dict[str, pa.Table]]]:
-    """A segment's tables by partition; each part has every table, though it may be empty."""
-    parts: dict[int, dict[str, pa.Table]] = {}
-    for name, table in tables.items():
-        for partition, part in split(table, columns, partitions):
-            parts.setdefault(partition, {})[name] = part
-    for partition, part in parts.items():
-        yield partition, {name: part.get(name, table.slice(0, 0)) for name, table in tables.items()}
-
-
-def covering(tables: Mapping[str, pa.Table], otherwise: Segment | None = None) -> Segment:
-    """Tables as a segment with the range of keys they cover; without keys, the range of `otherwise`."""
-    keyed = [table[KEY] for table in tables.values() if KEY in table.column_names and table.num_rows]
-    if not keyed:
-        return otherwise or Segment(tables, 0, 0)
-    ends = [pc.min_max(column) for column in keyed]
-    return Segment(tables, min(e["min"].as_py() for e in ends), max(e["max"].as_py() for e in ends))
-
-
-def add_meter(meters: dict[int, dict[str, int]], i: int, more: Mapping[str, int]) -> None:
-    """Add one meter's figures to those of the same node; peaks and gauges are handled by the driver."""
-    mine = meters.setdefault(i, {})
-    for name, value in more.items():
-        mine[name] = mine.get(name, 0) + value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +15,14 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.runtime.batch import UNREADABLE, Batch
+from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import Order, enter, meet_at
+from millstream.runtime.tasks import enter, enter_and_meet, meet_at
 from millstream.spark.worker import settle_worker
 
 PARCEL = "partition int, node int, port int, kind string, blob binary"
-_STREAM = "__stream"
+STREAM = "__stream"
 _HELD = pa.schema(
     [
         ("stream", pa.string()),
@@ -41,38 +44,89 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
 
 
 def tagged(frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Several streams as one, so that they share one epoch: a number and one struct a stream."""
-    names = list(frames)
-    if len(names) == 1:
-        return frames[names[0]]
+    """Several streams as one, so that they share an epoch: the stream's number, and columns that they share by type."""
+    if len(frames) == 1:
+        return next(iter(frames.values()))
+    slots = slots_of(frames)
+    kinds = {slots[name][field.name]: field.dataType for name, frame in frames.items() for field in frame.schema}
     out: DataFrame | None = None
-    for i, name in enumerate(names):
-        columns = [F.lit(i).alias(_STREAM)]
-        for j, other in enumerate(names):
-            frame = frames[other]
-            struct = F.struct(*[F.col(f"`{c}`") for c in frame.columns]) if i == j else F.lit(None).cast(frame.schema)
-            columns.append(struct.alias(f"s{j}"))
-        one = frames[name].select(*columns)
+    for i, (name, frame) in enumerate(frames.items()):
+        column_in = {slot: column for column, slot in slots[name].items()}
+        columns = [F.lit(i).alias(STREAM)]
+        for slot, kind in kinds.items():
+            value = F.col(quoted(column_in[slot])) if slot in column_in else F.lit(None).cast(kind)
+            columns.append(value.alias(slot))
+        one = frame.select(*columns)
         out = one if out is None else out.unionAll(one)
     assert out is not None
     return out
 
 
-def entering(program: Program, order: Order, schemas: Mapping[str, pa.Schema]) -> ArrowFunction:
+def slots_of(frames: Mapping[str, DataFrame]) -> dict[str, dict[str, str]]:
+    """By stream and column, the name that the column has where streams are one: columns of one type share names."""
+    out: dict[str, dict[str, str]] = {}
+    for name, frame in frames.items():
+        used: dict[str, int] = {}
+        out[name] = {}
+        for field in frame.schema:
+            kind = field.dataType.json()
+            used[kind] = used.get(kind, 0) + 1
+            out[name][field.name] = f"{zlib.crc32(kind.encode()):08x}_{used[kind]}"
+    return out
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark reads it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True)
+class Tags:
+    """How the streams of a tagged frame are told apart: their schemas, in the order of their numbers, and slots."""
+
+    schemas: Mapping[str, pa.Schema]
+    slots: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def of(cls, frames: Mapping[str, DataFrame]) -> Tags:
+        """Those of some frames."""
+        return cls({name: arrow_schema(frame) for name, frame in frames.items()}, slots_of(frames))
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> dict[str, tuple[pa.Table, list[tuple[str, str]]]]:
+        """By stream, the rows and what could not be read; nothing if no batch came."""
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        if not tables:
+            return {}
+        rows = pa.concat_tables(tables)
+        if len(self.schemas) == 1:
+            return {name: _told_apart(rows, schema) for name, schema in self.schemas.items()}
+        out: dict[str, tuple[pa.Table, list[tuple[str, str]]]] = {}
+        numbers = rows[STREAM].to_numpy()
+        for i, (name, schema) in enumerate(self.schemas.items()):
+            slots = self.slots[name]
+            mine = rows.select(list(slots.values())).filter(pa.array(numbers == i)).rename_columns(list(slots))
+            out[name] = _told_apart(mine, schema)
+        return out
+
+
+def entering(program: Program, order: Order, tags: Tags) -> ArrowFunction:
     """The function that takes a partition of (tagged) rows in."""
-    names = list(schemas)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
-        tables = [pa.Table.from_batches([batch]) for batch in batches]
-        if not tables:
-            return
-        rows = pa.concat_tables(tables)
-        arrivals = {}
-        for i, name in enumerate(names):
-            mine = rows if len(names) == 1 else _untag(rows, i)
-            arrivals[name] = _told_apart(mine, schemas[name])
-        yield from _handed_on(enter(program, order, arrivals, _task()))
+        arrivals = tags.read(batches)
+        if arrivals:
+            yield from _handed_on(enter(program, order, arrivals, _task()))
+
+    return run
+
+
+def entering_to_meet(program: Program, order: Order, tags: Tags) -> ArrowFunction:
+    """The function that takes in a partition of rows that are where they meet."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
+        yield from _handed_on(enter_and_meet(program, order, tags.read(batches), _task()))
 
     return run
 
@@ -139,11 +193,6 @@ def _task() -> int:
     return context.partitionId() if context is not None else 0
 
 
-def _untag(rows: pa.Table, i: int) -> pa.Table:
-    mine = rows.filter(pc.equal(rows[_STREAM], i))[f"s{i}"].combine_chunks()
-    return pa.Table.from_arrays(mine.flatten(), names=[field.name for field in mine.type])
-
-
 def _told_apart(rows: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[tuple[str, str]]]:
     """The rows, and as text those that Spark could not read as such."""
     if UNREADABLE not in rows.column_names:
@@ -166,4 +215,7 @@ def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:
         yield to_batch(waiting)
 
 
-__all__ = ["PARCEL", "arrow_schema", "blobs", "entering", "entering_blobs", "meeting", "nothing", "tagged"]
+__all__ = [
+    "PARCEL", "STREAM", "Tags", "arrow_schema", "blobs", "entering", "entering_blobs", "entering_to_meet", "meeting",
+    "nothing", "quoted", "slots_of", "tagged",
+]  # fmt: skip

@@ -45,7 +45,7 @@ from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
 from millstream.spark.follow import follow
-from millstream.spark.frames import arrow_schema, tagged
+from millstream.spark.frames import Tags, arrow_schema, tagged
 from millstream.spark.jobs import Arrivals, Jobs
 from millstream.spark.outlets import check_folders, folders, for_workers
 from millstream.spark.places import places
@@ -206,7 +206,7 @@ class SparkHost:
     def _run_streaming(
         self, streaming: dict[str, DataFrame], trigger: Trigger, stopping: Callable[[], bool], report: ReportTo
     ) -> None:
-        schemas = {name: arrow_schema(frame) for name, frame in streaming.items()}
+        tags = Tags.of(streaming)
 
         def on_epoch(frame: DataFrame, epoch: int) -> None:
             if epoch == self.ledger.epoch:
@@ -214,7 +214,7 @@ class SparkHost:
                 return
             check_next(self.ledger, self.checkpoint, epoch)
             settle_session(frame.sparkSession, self.partitions)
-            arrivals = Arrivals(frame, schemas, self._next_local())
+            arrivals = Arrivals(frame, tags, self._next_local())
             self._step(arrivals, epoch, report, settle=isinstance(trigger, Every))
 
         name = "millstream " + ", ".join(self.queries)
@@ -229,8 +229,7 @@ class SparkHost:
             local = self._next_local()
             if frames or local:
                 self._batches_taken = True
-                schemas = {name: arrow_schema(frame) for name, frame in frames.items()}
-                arrivals = Arrivals(tagged(frames) if frames else None, schemas, local)
+                arrivals = Arrivals(tagged(frames) if frames else None, Tags.of(frames), local)
                 self._step(arrivals, self.ledger.epoch + 1, report, settle=isinstance(trigger, Every))
             elif isinstance(trigger, Every):
                 self._readers = {}

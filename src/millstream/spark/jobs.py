@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.runtime.batch import Batch
+from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import Order
-from millstream.spark.frames import PARCEL, blobs, entering, entering_blobs, meeting, nothing
+from millstream.spark.direct import Direct, direct
+from millstream.spark.frames import PARCEL, Tags, blobs, entering, entering_blobs, entering_to_meet, meeting, nothing
 from millstream.spark.partials import reducing
 from millstream.spark.reduce import Reduction
 
@@ -24,8 +24,8 @@ class Arrivals:
     """An epoch's rows: those of streams that Spark reads, in one frame, and those that the driver holds."""
 
     frame: DataFrame | None = None
-    schemas: Mapping[str, pa.Schema] = field(default_factory=dict[str, pa.Schema])
-    """Of the streams in the frame, in the order of their tags."""
+    tags: Tags = field(default_factory=lambda: Tags({}, {}))
+    """Of the streams in the frame."""
     local: Mapping[str, Batch] = field(default_factory=dict[str, Batch])
 
 
@@ -41,6 +41,7 @@ class Jobs:
         self._spark = spark
         self._partitions = partitions
         self._partials: int | None = None
+        self._direct: tuple[Program, Direct | None] | None = None
         self._scattered = False
         """Almost every row is a partial of its own: shuffling those twice costs more than handing rows to kernels."""
 
@@ -50,9 +51,14 @@ class Jobs:
         """Rows enter and meet; `what` is shown in Spark's own pages."""
         if reduction is not None and not arrivals.local and (reduction.by_cells or not self._scattered):
             return self._reduce(program, order, arrivals, reduction, what)
+        straight = None if arrivals.frame is None or arrivals.local else self._direct_of(program)
+        if straight is not None and set(straight.keys) == set(arrivals.tags.schemas):
+            met = straight(arrivals.frame, arrivals.tags)
+            met = met.mapInArrow(entering_to_meet(program, order, arrivals.tags), PARCEL)
+            return self._collect(program, self._levels(program, order, met, 2), what)
         entered: list[DataFrame] = []
         if arrivals.frame is not None:
-            entered.append(arrivals.frame.mapInArrow(entering(program, order, arrivals.schemas), PARCEL))
+            entered.append(arrivals.frame.mapInArrow(entering(program, order, arrivals.tags), PARCEL))
         held = blobs(self._spark, arrivals.local, self._partitions)
         if held is not None:
             entered.append(held.mapInArrow(entering_blobs(program, order), PARCEL))
@@ -78,7 +84,7 @@ class Jobs:
         meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
             bad = reduction.set_apart(frame, order)
-            entered = bad.mapInArrow(entering(program, order, arrivals.schemas), PARCEL)
+            entered = bad.mapInArrow(entering(program, order, arrivals.tags), PARCEL)
             apart = self._collect(program, entered, f"{what}, rows set apart")
             reports += [Report(staged=report.staged) for report in apart]
         return reports
@@ -88,10 +94,20 @@ class Jobs:
         frame = entered[0] if entered else nothing(self._spark)
         for more in entered[1:]:
             frame = frame.unionAll(more)
-        for level in range(1, program.depth + 1):
+        return self._collect(program, self._levels(program, order, frame, 1), what)
+
+    def _levels(self, program: Program, order: Order, frame: DataFrame, first: int) -> DataFrame:
+        """Parcels past the stops of a level and of those above it."""
+        for level in range(first, program.depth + 1):
             frame = frame.repartitionById(self._partitions, F.col("partition"))
             frame = frame.mapInArrow(meeting(program, order, level), PARCEL)
-        return self._collect(program, frame, what)
+        return frame
+
+    def _direct_of(self, program: Program) -> Direct | None:
+        """How rows get straight to where they meet, if they can; worked out once."""
+        if self._direct is None or self._direct[0] is not program:
+            self._direct = (program, direct(program))
+        return self._direct[1]
 
     def _collect(self, program: Program, frame: DataFrame, what: str) -> list[Report]:
         queries = ", ".join(target.name for target in program.targets)

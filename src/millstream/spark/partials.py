@@ -15,9 +15,10 @@ from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import partition_of
 from millstream.ops.windowing.paned import Paned
 from millstream.plan import nodes
+from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import Order, meet_at
+from millstream.runtime.tasks import meet_at
 from millstream.spark.reduce import APART, FAR, FILTERED, GOOD, HIGH, LATE, REJECTED, NativeReduce
 from millstream.spark.worker import settle_worker
 

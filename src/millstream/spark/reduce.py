@@ -26,8 +26,8 @@ from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.ops.windowing.paned import Paned
 from millstream.plan import nodes
+from millstream.runtime.flow import Order
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import Order
 
 GOOD, REJECTED, LATE, FILTERED, FAR = 0, 1, 2, 3, 4
 """What becomes of a row; one that is far lies at the ends of 64 bits, where its windows do not fit."""

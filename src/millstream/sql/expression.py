@@ -57,7 +57,17 @@ def expression(text: str, columns: Sequence[str]) -> Expression:
         simple=all(isinstance(part, _SIMPLE) for part in tree.walk()),
         term=term_of(tree),
         repeatable=repeatable(tree),
+        extreme=_extreme(tree),
     )
+
+
+def _extreme(tree: exp.Expr) -> tuple[str, tuple[str, ...]] | None:
+    """Which extreme of which columns an expression is, if it is one."""
+    if not isinstance(tree, exp.Greatest | exp.Least):
+        return None
+    parts = [tree.this, *tree.expressions]
+    word = "greatest" if isinstance(tree, exp.Greatest) else "least"
+    return (word, tuple(part.name for part in parts)) if all(isinstance(part, exp.Column) for part in parts) else None
 
 
 def named_expression(text: str, columns: Sequence[str]) -> tuple[str, Expression]:

@@ -8,7 +8,7 @@ The joins are in `join_form`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from millstream.core.contract.contract import Contract, Offering
@@ -74,10 +74,19 @@ class Project:
 
     names: Mapping[str, tuple[str, ...]]
     """For each attribute that goes on unchanged, the names it has in the output."""
+    extremes: Mapping[str, tuple[str, tuple[str, ...]]] = field(
+        default_factory=lambda: dict[str, tuple[str, tuple[str, ...]]]()
+    )
+    """For each column that is the greatest or the least of some attributes, which it is and of which."""
 
     def offers(self, inputs: Sequence[Scheme]) -> Offering:
-        """One template for each name of the same attribute."""
-        out: set[Template] = set()
+        """One template for each name of the same attribute; the greatest progresses with any, the least with all."""
+        bounded = {one.up_to[0] for one in inputs[0] if len(one.signs) == len(one.up_to) == 1}
+        out: set[Template] = {
+            Template({name: Sign.UP_TO})
+            for name, (which, parts) in self.extremes.items()
+            if (any if which == "greatest" else all)(part in bounded for part in parts)
+        }
         for template in inputs[0]:
             if template.names <= self.names.keys():
                 first = {old: self.names[old][0] for old in template.signs}

@@ -1,4 +1,4 @@
-"""The order-agnostic join: each row meets the rows of the other side that are kept, and is kept while a partner may come.
+"""The order-agnostic join: a row meets the rows that the other side keeps, and is kept while a partner may come.
 
 Nothing depends on the order of arrival. A row whose partners have all come is joined and never kept; a row is dropped
 when the other side's bound has passed its last partner; and a row without a partner, where such rows leave, leaves at
@@ -34,6 +34,8 @@ _NOTHING = Segment({}, 0, -1)
 
 class Join(Operator):
     """Pairs of rows of two inputs, or rows with or without a partner."""
+
+    in_order = False
 
     def __init__(self, spec: JoinSpec) -> None:
         """Compute what `spec` says."""
@@ -130,7 +132,7 @@ class Join(Operator):
         if condition is None or not len(own):
             return own, theirs
         table = self.leaving.pairs(port, mine, other, own, theirs, columns=condition.columns)
-        holds = pc.fill_null(evaluate([condition], table)[0], False).to_numpy(zero_copy_only=False)
+        holds = pc.fill_null(evaluate([condition], table)[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
         return own[holds], theirs[holds]
 
     # --- progress ----------------------------------------------------------------------------------
@@ -188,4 +190,3 @@ class Join(Operator):
         if says_of_keys(self.spec, side, other):
             gone |= by_keys(self.spec, side, other, held.rows, held.run.at, self._ordered[side])
         return gone
-

@@ -24,7 +24,7 @@ def promised(spec: JoinSpec, sides: list[Progress]) -> Progress:
         for punctuation in (*_in_time(spec, sides, group), *_of_keys(spec, sides, group)):
             out.accept(punctuation)
     for group in _groups(spec, sides):
-        if all(_over(spec, sides[side], _own(spec, group, side)) for side in (LEFT, RIGHT)):
+        if all(_over(sides[side], _own(spec, group, side)) for side in (LEFT, RIGHT)):
             out.accept(Punctuation.over({name: group[key] for key, name in _leaving(spec, group).items()}))
     return out
 
@@ -94,7 +94,7 @@ def _own(spec: JoinSpec, group: Mapping[str, Any] | None, side: int) -> Group | 
     return None if group is None else {there[name]: value for name, value in group.items()}
 
 
-def _over(spec: JoinSpec, progress: Progress, group: Group | None) -> bool:
+def _over(progress: Progress, group: Group | None) -> bool:
     return group is not None and progress.bound("", group) == END
 
 

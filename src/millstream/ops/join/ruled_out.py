@@ -16,7 +16,9 @@ from millstream.kernels.ticks import to_ticks
 from millstream.ops.join.spec import JoinSpec
 
 
-def by_keys(spec: JoinSpec, side: int, other: Progress, rows: pa.Table, at: np.ndarray, ordered: set[str]) -> np.ndarray:
+def by_keys(
+    spec: JoinSpec, side: int, other: Progress, rows: pa.Table, at: np.ndarray, ordered: set[str]
+) -> np.ndarray:
     """Which rows no later row of the other side can be equal to; `ordered` are the columns with ticks."""
     here = {pair[1 - side]: pair[side] for pair in spec.keys}
     gone = np.zeros(rows.num_rows, dtype=np.bool_)

@@ -58,7 +58,7 @@ class WindowOperator(Operator):
         name = self.spec.attribute
         if now.ended or now.bound(name) > before.bound(name):
             return True
-        return bool(now.grouped or now.over)
+        return bool(now.grouped or now.over or now.others)
 
     def bundles(self) -> list[Bundle]:
         """The live partials, as the store holds them."""

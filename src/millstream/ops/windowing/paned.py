@@ -78,7 +78,7 @@ class Paned(WindowOperator):
 
     def _crosses(self, before: Progress, now: Progress) -> bool:
         """Does the new bound reach the end of some window? Anything less is of no use here."""
-        if now.ended or now.grouped or now.over:
+        if now.ended or now.grouped or now.over or now.others:
             return True
         old, new = before.bound(self.spec.attribute), now.bound(self.spec.attribute)
         return any(window.first_open(new) > window.first_open(old) for window in self.windows)
