@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from millstream.plan.optimize import REWRITES, optimize
 from support.harness import SCHEMA
 from support.sides import Ask, run
 
+ITEMS = pa.table({"k": ["a", "b", "b", None], "n": [1, 2, 3, 4], "v": [3, 4, 0, None]})
 ASKS: dict[str, Ask] = {
     "a filter": lambda s, _: s.where("v > 2"),
     "filters in a row": lambda s, _: s.where("v > 1").where("k = 'a'").where("f IS NULL OR f < 1"),
@@ -48,10 +50,23 @@ ASKS: dict[str, Ask] = {
         s.where("v > 0").window("ts", range=5).group_by("k").agg(n=ms.count())
         .window("window_end", range=20).group_by("k").agg(m=ms.max("n"))
     ),
+    "a wide as-of join": lambda s, t: (
+        s.where("v > 0").join_as_of(t.select("ts AS at", "v AS w"), time=("ts", "at"), how="left").where("v > 2 OR w > 1")
+    ),
+    "a wide table": lambda s, _: (
+        s.enrich(ITEMS, on="k", how="left", where="left_v > right_v").window("ts", range=10).agg(t=ms.sum("n"))
+    ),
+    "a difference": lambda s, t: s.select("ts", "k").difference(t.select("ts", "k"), time="ts").where("k = 'a'"),
+    "an intersection by windows": lambda s, t: s.intersect(t, window=9, time="ts").select("k", "v"),
     "one thing twice": lambda s, t: s.where("v > 1").select("ts", "k").union(t.select("ts", "k")).distinct("k"),
 }  # fmt: skip
 
 HAVING: dict[str, Ask] = {
+    "on an as-of join": lambda s, t: (
+        s.join_as_of(t, on="k", time="ts", within=20).where("left_v > 2 AND right_f < 2 AND k = 'a'")
+    ),
+    "on a left as-of join": lambda s, t: s.join_as_of(t, on="k", time="ts", how="left").where("left_v > 2"),
+    "on a table": lambda s, _: s.enrich(ITEMS, on="k").where("left_v > 2 AND n > 1"),
     "sliding": lambda s, _: (
         s.window("ts", range=10, slide=4).group_by("k", "v").agg(n=ms.count()).where("k = 'a' AND n > 1 AND v > 2")
     ),
@@ -82,10 +97,12 @@ def test_each_rewrite_changes_nothing_that_leaves(at: int, ask: str, seed: int) 
 
 
 @given(ask=st.sampled_from(sorted(HAVING)), seed=st.integers(0, 10_000))
-def test_a_condition_on_groups_is_answered_the_same_before_and_after_the_aggregate(ask: str, seed: int) -> None:
+def test_a_condition_on_groups_or_the_left_side_is_answered_the_same_below_the_aggregate_or_join(
+    ask: str, seed: int
+) -> None:
     before, after = (run(seed, {"q": HAVING[ask]}, REWRITES[:n])["q"] for n in (1, 2))
 
-    # What the aggregate took for groups that are not asked for is now filtered before it.
+    # What the aggregate or join took for groups and rows that are not asked for is now filtered before it.
     assert _accounts(before.pop("books")) == _accounts(after.pop("books"))
     assert before == after
 

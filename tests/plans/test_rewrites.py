@@ -19,6 +19,7 @@ from millstream.plan.rewrite.prune_columns import prune_columns
 from millstream.plan.rewrite.push_filters import push_filters
 from support.sides import Ask, asked, rewritten
 
+ITEMS = pa.table({"k": ["a", "b"], "n": [1, 2], "v": [3, 4]})
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("v", pa.int64()), ("f", pa.float64())])
 
 
@@ -128,6 +129,26 @@ PUSHED: dict[str, tuple[Ask, str]] = {
               └─ stream s: ts within 8
         """,
     ),
+    "below an as-of join, as far as it speaks of the left side": (
+        lambda s, t: s.join_as_of(t, on="k", within=5).where("left_v > 2 AND right_v > 1 AND k = 'a'"),
+        """
+        └─ select where right_v > 1
+           └─ as-of join on k = k
+                 the last ts up to ts, no more than 5 before
+              ├─ select where v > 2 AND k = 'a'
+              │  └─ stream s: ts within 8
+              └─ stream t: ts within 8
+        """,
+    ),
+    "below a look into a table, as far as it speaks of the stream": (
+        lambda s, _: s.enrich(ITEMS, on="k", how="left").where("left_v > 2 AND (n > 1 OR n IS NULL)"),
+        """
+        └─ select where n > 1 OR n IS NULL
+           └─ left enrich from table table_1 on k = k
+              └─ select where v > 2
+                 └─ stream s: ts within 8
+        """,
+    ),
     "below an aggregate, as far as it speaks of groups": (
         lambda s, _: s.window("ts", range=5).group_by("k").agg(n=ms.count()).where("n > 2 AND k = 'a'"),
         """
@@ -196,6 +217,13 @@ STAYS: dict[str, Ask] = {
     "above a distinct on other columns": lambda s, _: s.distinct("k").where("v > 1"),
     "that can fail, above a distinct": lambda s, _: s.distinct("k").where("cast(k AS int) > 1"),
     "that can fail, above a sort": lambda s, _: s.sort("ts").where("v + 1 > 1"),
+    "above an as-of join that rejects": lambda s, t: s.join_as_of(t.select("ts AS at", "f"), time=("v", "at")).where(
+        "left_f > 1"
+    ),
+    "that can fail, above an as-of join": lambda s, t: s.join_as_of(t, within=5).where("left_v + 1 > 1"),
+    "on the partner of an as-of join": lambda s, t: s.join_as_of(t, within=5).where("right_v > 1 OR left_v > 1"),
+    "above a table with a condition": lambda s, _: s.enrich(ITEMS, on="k", where="left_v / n > 1").where("ts > 1"),
+    "on the columns of a table": lambda s, _: s.enrich(ITEMS, on="k").where("n > 1"),
     "on an aggregate": lambda s, _: s.window("ts", range=5).group_by("k").agg(n=ms.count()).where("n > 1"),
     "on a group and an aggregate at once": lambda s, _: (
         s.window("ts", range=5).group_by("k").agg(n=ms.count()).where("n > 1 OR k = 'a'")
@@ -276,6 +304,16 @@ PRUNED: dict[str, tuple[Ask, str]] = {
                     └─ stream s: ts within 8
         """,
     ),
+    "of a table and of the stream before it": (
+        lambda s, _: s.enrich(ITEMS, on="k", where="n > 1").window("ts", range=5).group_by("k").agg(n=ms.count()),
+        """
+        └─ aggregate by k: n = count(*)
+              window range 5 slide 5 on ts [CF]
+           └─ enrich from table table_1 on k = k and n > 1
+              └─ project ts, k
+                 └─ stream s: ts within 8
+        """,
+    ),
     "that are computed and cannot fail": (
         lambda s, _: s.select("ts", "k", "f * 2 AS g", "v * 2 AS w").distinct("k").select("ts"),
         """
@@ -299,6 +337,7 @@ WHOLE: dict[str, Ask] = {
     "rows that leave": lambda s, _: s.where("v > 1"),
     "rows that a sort may reject": lambda s, _: s.sort("v").select("k"),
     "rows that a projection reads": lambda s, _: s.select("ts", "v"),
+    "what settles ties of an as-of join": lambda s, t: s.join_as_of(t, on="k", within=5).select("left_v"),
     "the arguments of an aggregate": lambda s, _: s.window("ts", range=5).agg(n=ms.sum("v")),
 }
 

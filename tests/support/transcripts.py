@@ -129,7 +129,9 @@ def build(spec: Mapping[str, Any], streams: Mapping[str, ms.Stream]) -> Any:
             # YAML reads a bare `on` as true.
             options = {"on" if name is True else name: value for name, value in spec[method].items()}
             other = options.pop("with")
-            options |= {name: tuple(options[name]) for name in ("within", "time") if isinstance(options.get(name), list)}
+            options |= {
+                name: tuple(options[name]) for name in ("within", "time") if isinstance(options.get(name), list)
+            }
             if isinstance(options.get("on"), list):
                 options["on"] = [tuple(pair) if isinstance(pair, list) else pair for pair in options["on"]]
             query = getattr(query, method)(streams.get(other, other), **options)

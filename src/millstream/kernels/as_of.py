@@ -104,7 +104,7 @@ def _orderable(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     try:
-        pc.sort_indices(pa.table({"a": array[:0], "b": array[:0]}), sort_keys=[("a", "ascending"), ("b", "ascending")])
+        pc.sort_indices(pa.table({"a": array, "b": array}), sort_keys=[("a", "ascending"), ("b", "ascending")])
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return pa.array([None if one is None else repr(one) for one in array.to_pylist()], pa.string())
     return array

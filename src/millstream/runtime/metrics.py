@@ -53,30 +53,21 @@ def stream_metrics(vertex: Vertex, high: int | None) -> dict[str, Any]:
 def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node) -> dict[str, int]:
     """The accounts of one query: every row in, and where it went.
 
-    `rows_in` is the sum of the others; `accepted` rows are in results or in open windows. The books are those of
-    the streams up to the first aggregate above each: what leaves an aggregate is no longer the rows that came.
+    `rows_in` is the sum of the others; `accepted` rows are in results or in state. The books are those of the streams up
+    to the first aggregate, join or table above each: what leaves these is no longer the rows that came.
     """
-    account: dict[str, int] = dict.fromkeys(("rows_in", "late", "rejected", "filtered", "outside", "guarded"), 0)
-    seen: set[int] = set()
-
-    def visit(node: nodes.Node) -> int:
-        """Add what a node set apart; returns the rows it passed on."""
+    account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST), 0)
+    others: set[int] = set()
+    for node in nodes.walk(root):
+        changed = any(id(one) in others for one in nodes.inputs(node))
+        if changed or isinstance(node, nodes.Aggregate | nodes.Join | nodes.AsOf | nodes.Enrich):
+            others.add(id(node))
+        if changed:
+            continue
         meter = meter_of(node)
-        below = [visit(one) for one in nodes.inputs(node)]
-        if id(node) in seen:
-            return 0
-        seen.add(id(node))
         if isinstance(node, nodes.Source):
             account["rows_in"] += meter.rows_in
-        apart = 0
-        for name in ("late", "rejected", "filtered", "outside", "guarded"):
+        for name in _LOST:
             account[name] += getattr(meter, name)
-            apart += getattr(meter, name)
-        return (sum(below) if below else meter.rows_in) - apart
-
-    account["accepted"] = visit(_first_aggregate(root))
+    account["accepted"] = account["rows_in"] - sum(account[name] for name in _LOST)
     return account
-
-
-def _first_aggregate(root: nodes.Node) -> nodes.Node:
-    return next((node for node in nodes.walk(root) if isinstance(node, nodes.Aggregate)), root)
