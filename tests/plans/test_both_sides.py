@@ -51,7 +51,8 @@ ASKS: dict[str, Ask] = {
         .window("window_end", range=20).group_by("k").agg(m=ms.max("n"))
     ),
     "a wide as-of join": lambda s, t: (
-        s.where("v > 0").join_as_of(t.select("ts AS at", "v AS w"), time=("ts", "at"), how="left").where("v > 2 OR w > 1")
+        s.where("v > 0").join_as_of(t.select("ts AS at", "v AS w"), time=("ts", "at"), how="left")
+        .where("v > 2 OR w > 1")
     ),
     "a wide table": lambda s, _: (
         s.enrich(ITEMS, on="k", how="left", where="left_v > right_v").window("ts", range=10).agg(t=ms.sum("n"))

@@ -36,6 +36,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ms.Engine:
     bids = [{name: row[name] for name in ("ts", "item", "bidder", "price")} for row in BIDS]
     (tmp_path / "in" / "csv").mkdir(parents=True)
     pc.write_csv(pa.Table.from_pylist(bids), tmp_path / "in" / "csv" / "bids.csv")
+    (tmp_path / "in" / "sellers.csv").write_text("item,seller\nlamp,ann\nsofa,bob\n")
     rnd = random.Random(3)
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     packets = [
@@ -45,6 +46,9 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ms.Engine:
     out = ms.Engine(host="local")
     out.stream("bids", bids, progress=ms.bounded_disorder("ts", "5 seconds"))
     out.stream("packets", packets, progress=ms.ordered("ts"))
+    asks = [{"ts": row["ts"], "item": row["item"], "price": 12} for row in BIDS[::3]]
+    out.stream("asks", asks, progress=ms.bounded_disorder("ts", "5 seconds"))
+    out.table("items", [{"item": "lamp", "kind": "light"}, {"item": "sofa", "kind": "seat"}])
     return out
 
 

@@ -89,7 +89,7 @@ FORMS: dict[str, tuple[str, str, bool, int | None]] = {
         "ASOF JOIN b ON a.k = b.k AND a.ts >= b.ts AND b.ts >= a.ts - INTERVAL 5 seconds", "inner", False, 5 * SECOND,
     ),
     "within, strictly": (
-        "ASOF JOIN b ON a.k = b.k AND a.ts >= b.ts AND a.ts - b.ts < INTERVAL 5 seconds", "inner", False, 5 * SECOND - 1,
+        "ASOF JOIN b ON a.k = b.k AND a.ts >= b.ts AND a.ts - b.ts < INTERVAL 5 s", "inner", False, 5 * SECOND - 1,
     ),
     "between": (
         "ASOF JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 5 seconds AND a.ts", "inner", False, 5 * SECOND,

@@ -1,4 +1,4 @@
-"""CREATE STREAM: types, sources and promises of a statement as the engine takes them."""
+"""CREATE STREAM and CREATE TABLE: types, sources and promises of a statement as the engine takes them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.query import Query
 from millstream.api.rate import Rate
+from millstream.api.table import Table
 from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
 from millstream.runtime.batch import UNREADABLE
@@ -56,6 +57,33 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
         stream = engine.stream(statement.name.text, source, progress=made)
     settle(problems)
     return Query(engine, stream.node)
+
+
+def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
+    """Add the table to the engine, with what is in its files now."""
+    problems: list[Problem] = []
+    fields: list[pa.Field] = []
+    for column in statement.columns:
+        with at(column.kind, problems):
+            fields.append(pa.field(column.name.text, arrow_type(read_type(column.kind))))
+    known = {"pattern": str}
+    problems += [
+        name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known))
+        for name, _ in statement.options
+        if name.text not in known
+    ]
+    settle(problems)
+    schema = pa.schema(fields) if fields else None
+    options = {name.text: value for name, value in statement.options}
+    path, kind = statement.path.text, statement.format.text
+    if statement.name.text in Catalog(engine).names:
+        fact = f'there is a stream, table or query "{statement.name.text}" already'
+        raise statement.name.piece.error(fact, "Choose another name.")
+    with at(statement.path.piece, problems):
+        # Read anew each time: files that came since are part of the table.
+        return engine.table(statement.name.text, lambda: files(path, kind, schema=schema, **options))
+    settle(problems)
+    raise AssertionError
 
 
 def arrow_type(kind: Type) -> pa.DataType:

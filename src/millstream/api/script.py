@@ -7,28 +7,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from millstream.api.blame import settle
+from millstream.api.declare import declare_table
 from millstream.api.sql import perform
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read_one
-from millstream.sql.statements import CreateStream, CreateView, Insert, Statement
+from millstream.sql.statements import CreateStream, CreateTable, CreateView, Insert, Statement
 from millstream.sql.text import statements
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
     from millstream.api.query import Query
+    from millstream.api.table import Table
 
 
 @dataclass(slots=True)
 class Done:
-    """A statement and what became of it: the query, view or stream it made, or its problems."""
+    """A statement and what became of it: the query, view, stream or table it made, or its problems."""
 
     line: int
     kind: str
     name: str = ""
     query: Query | None = None
+    table: Table | None = None
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns of what was made."""
+        made = self.query or self.table
+        return None if made is None else made.schema
 
     @property
     def runs(self) -> bool:
@@ -89,6 +100,8 @@ class Script:
                     done.query = perform(engine, statement, name=done.name)
                     if statement.format is None:
                         (show or _kept)(done.query)
+                elif isinstance(statement, CreateTable):
+                    done.table = declare_table(engine, statement)
                 else:
                     done.query = perform(engine, statement)
             except SqlError as error:
@@ -101,7 +114,7 @@ def _kept(query: Query) -> object:
 
 
 def _free(engine: Engine, wish: str) -> str:
-    taken = {*engine._queries, *engine._streams, *engine._views}
+    taken = {*engine._queries, *engine._streams, *engine._views, *engine._tables}
     if wish and wish not in taken:
         return wish
     number = 1
@@ -114,6 +127,8 @@ def _kind(statement: Statement) -> tuple[str, str]:
     match statement:
         case CreateStream():
             return "stream", statement.name.text
+        case CreateTable():
+            return "table", statement.name.text
         case CreateView():
             return "view", statement.name.text
         case Insert():

@@ -12,7 +12,7 @@ from millstream.api.query import Query
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read
-from millstream.sql.statements import CreateStream, CreateView, Insert, Statement
+from millstream.sql.statements import CreateStream, CreateTable, CreateView, Insert, Statement
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -48,6 +48,9 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
         match statement:
             case CreateStream():
                 query = declare(engine, statement)
+            case CreateTable():
+                hint = 'Use engine.table("items", "path"), or a script: ms.Script(text).'
+                raise statement.piece.error("CREATE TABLE asks nothing, and a query is expected", hint)
             case CreateView():
                 with Catalog(engine).unless_wrong():
                     query = _view(engine, statement)

@@ -1,4 +1,4 @@
-"""Benchmarks: programs of the source tree, run as they are."""
+"""Benchmarks and experiments: programs of the source tree, run as they are."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import millstream
 from millstream.cli.failure import WRONG
 from millstream.core.errors import nearest
 
-_NOT_BENCHMARKS = ("harness",)
+_NOT_BENCHMARKS = ("harness", "report", "targets")
+_EXPERIMENT = "experiment_"
 
 
 def run(name: str | None, arguments: Sequence[str]) -> int:
-    """Run a benchmark, or list them; returns the exit code."""
+    """Run a benchmark by its name or an experiment by its id, or list them; returns the exit code."""
     console = Console(stderr=name is not None, highlight=False)
     folder = Path(millstream.__file__).parents[2] / "bench"
-    known = sorted(path.stem for path in folder.glob("*.py") if path.stem not in _NOT_BENCHMARKS)
+    known = _programs(folder)
     if not known:
         console.print(
             f"there are no benchmarks in {folder}\nHint: They come with the source tree, not with the package."
@@ -30,7 +31,16 @@ def run(name: str | None, arguments: Sequence[str]) -> int:
         console.print("\n".join(known))
         return 0
     if name not in known:
-        console.print(f'there is no benchmark "{name}"\nHint: {nearest(name, known)}')
+        console.print(f'there is no benchmark "{name}"\nHint: {nearest(name, list(known))}')
         return WRONG
-    done = subprocess.run([sys.executable, str(folder / f"{name}.py"), *arguments], check=False)
+    done = subprocess.run([sys.executable, *known[name], *arguments], check=False)
     return done.returncode
+
+
+def _programs(folder: Path) -> dict[str, list[str]]:
+    """What to run for each name: a program of the folder, or the laboratory with the id of an experiment."""
+    programs = {path.stem: [str(path)] for path in folder.glob("*.py") if path.stem not in _NOT_BENCHMARKS}
+    files = (folder / "lab").glob(f"{_EXPERIMENT}*.py")
+    ids = sorted(path.stem.removeprefix(_EXPERIMENT).replace("_", ".") for path in files)
+    laboratory = str(folder / "laboratory.py")
+    return {**dict(sorted(programs.items())), **{one: [laboratory, one] for one in ids}}

@@ -50,12 +50,12 @@ def _verdict(done: Done) -> str:
     if done.problems:
         count = len(done.problems)
         return "1 problem" if count == 1 else f"{count} problems"
-    assert done.query is not None
-    return ", ".join(f"{field.name} {field.type}" for field in done.query.schema)
+    assert done.schema is not None
+    return ", ".join(f"{field.name} {field.type}" for field in done.schema)
 
 
 def _as_dict(done: Done) -> dict[str, Any]:
-    columns = {} if done.query is None else {field.name: str(field.type) for field in done.query.schema}
+    columns = {} if done.schema is None else {field.name: str(field.type) for field in done.schema}
     return {
         "line": done.line,
         "kind": done.kind,

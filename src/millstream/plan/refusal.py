@@ -216,7 +216,7 @@ def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme]) -> Refusal:
         name_of(node),
         listed(keys),
         f"{name_of(node)} keeps the last right row of every {listed(keys)} for ever: nothing says how old a partner "
-        f"may be, or that no more left rows of a {listed(keys)} will come",
+        f"may be, or that no more left rows will come for one",
         f'Bound the distance: .join_as_of(…, within="5 minutes"), in SQL {within}; or have each {listed(keys)} end: '
         f"{_supplied(node.inputs[0], keys)}; {_FEW}.",
     )

@@ -1,4 +1,4 @@
-"""Statements: CREATE STREAM, CREATE VIEW, INSERT INTO and plain queries; a file is several of them."""
+"""Statements: CREATE STREAM, CREATE TABLE, CREATE VIEW, INSERT INTO and plain queries; a file is several of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millstream.core.errors import SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.sql.cursor import Cursor, alike
 from millstream.sql.read_query import read_query
-from millstream.sql.read_stream import read_stream
+from millstream.sql.read_stream import read_stream, read_table
 from millstream.sql.statements import CreateView, Insert, Name, Statement
 from millstream.sql.text import Text, statements
 
@@ -55,9 +55,11 @@ def _statement(cursor: Cursor) -> Statement:
     if cursor.accept("CREATE"):
         if cursor.accept("STREAM"):
             return read_stream(cursor, start)
+        if cursor.accept("TABLE"):
+            return read_table(cursor, start)
         if cursor.accept("VIEW"):
             return _view(cursor, start)
-        cursor.fail("STREAM or VIEW")
+        cursor.fail("STREAM, TABLE or VIEW")
     if cursor.accept("INSERT"):
         return _insert(cursor, start)
     if word in ("SELECT", "WITH", "("):

@@ -1,4 +1,4 @@
-"""CREATE STREAM: columns, where the rows come from, and what the stream promises about their order."""
+"""CREATE STREAM and CREATE TABLE: columns, where the rows come from, and what a stream promises about their order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from millstream.sql.lengths import length
 from millstream.sql.statements import (
     Column,
     CreateStream,
+    CreateTable,
     Length,
     Name,
     Ordered,
@@ -52,6 +53,23 @@ def read_stream(cursor: Cursor, start: int) -> CreateStream:
         options=options or _options(cursor),
         progress=progress,
     )
+
+
+def read_table(cursor: Cursor, start: int) -> CreateTable:
+    """After `CREATE TABLE`."""
+    name = cursor.name("the name of the table")
+    columns = _columns(cursor)
+    cursor.expect("FROM")
+    place = cursor.here()
+    format = cursor.name("files: parquet, csv or json")  # noqa: A001 - Spark's word
+    if format.text.lower() not in _FILES:
+        raise place.error(f'a table is not read from "{format.text}"', nearest(format.text, _FILES))
+    format = Name(text=format.text.lower(), piece=format.piece)  # noqa: A001
+    path = cursor.quoted("a path in quotes")
+    options = _options(cursor)
+    if cursor.word() == "PROGRESS":
+        raise cursor.here().error("a table stands still and makes no progress", "Leave PROGRESS out.")
+    return CreateTable(piece=cursor.piece(start), name=name, columns=columns, format=format, path=path, options=options)
 
 
 def _columns(cursor: Cursor) -> tuple[Column, ...]:

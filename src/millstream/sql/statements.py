@@ -305,6 +305,18 @@ class CreateStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """`CREATE TABLE name (columns) FROM format 'path' OPTIONS (…)`: read whole, to stand beside the streams."""
+
+    piece: Piece
+    name: Name
+    columns: tuple[Column, ...]
+    format: Name
+    path: Name
+    options: tuple[tuple[Name, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView:
     """`CREATE VIEW name AS SELECT …`."""
 
@@ -323,4 +335,4 @@ class Insert:
     query: Query
 
 
-Statement: TypeAlias = CreateStream | CreateView | Insert
+Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert
