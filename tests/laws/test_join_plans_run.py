@@ -62,7 +62,7 @@ def test_a_join_of_counts_of_a_join_equals_that_of_whole_tables(host: str, seed:
         WITH pairs AS (SELECT a.ts, a.k FROM a JOIN b ON a.k = b.k2 AND b.ts2 - a.ts BETWEEN -5 AND 5),
         counts AS (
             SELECT k, 10 * w + 20 AS window_end, count(*) AS n
-            FROM (SELECT ts, k, unnest(generate_series(floor(ts / 10)::BIGINT - 1, floor(ts / 10)::BIGINT)) AS w FROM pairs)
+            FROM (SELECT k, floor(ts / 10)::BIGINT - unnest([0, 1]) AS w FROM pairs)
             GROUP BY k, w)
         SELECT k, window_end, n, id2, ts2 FROM counts JOIN b ON k = k2 AND ts2 - window_end BETWEEN 0 AND 15
         """,
@@ -103,7 +103,7 @@ def test_the_later_time_of_a_pair_is_known_earlier_than_either_alone() -> None:
     other = [ms.Epoch(table([], second=True), [ms.punctuation("ts2", before=90)])]
     a, b = streams(engine, empty, other)
     pairs = a.join(b, on=[("k", "k2")], within=(-5, 9))
-    query = pairs.select("k", "greatest(ts, ts2) AS last", "least(ts, ts2) AS first", "ts", "ts2").named("q")
+    pairs.select("k", "greatest(ts, ts2) AS last", "least(ts, ts2) AS first", "ts", "ts2").named("q")
 
     engine.start(ms.available_now()).await_termination()
 

@@ -1,12 +1,13 @@
-"""A run to be killed: files in, windows out, a checkpoint in between. Says READY, then DONE with the books.
+"""A run to be killed: files in, windows or pairs out, a checkpoint in between. Says READY, then DONE with the books.
 
-python -m support.kill_target FOLDER PARTITIONS
+python -m support.kill_target FOLDER PARTITIONS windows|pairs
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,35 @@ def ask(engine: ms.Engine, source: Any) -> Any:
     return windowed.group_by("k", "g").agg(n=ms.count(), total=ms.sum("v"), high=ms.max("v")).named("q")
 
 
-def local(folder: Path) -> tuple[Any, dict[str, int]]:
+def ask_pairs(engine: ms.Engine, first: Any, second: Any) -> Any:
+    """A left join by key and time, so that rows leave with and without a partner."""
+    streams = (
+        engine.stream(name, source, progress=ms.bounded_disorder("ts", "10 seconds"))
+        for name, source in (("s", first), ("t", second))
+    )
+    left, right = streams
+    return left.join(right, on=["k", "g"], how="left", within="15 seconds").named("q")
+
+
+ASK: dict[str, Callable[..., Any]] = {"windows": ask, "pairs": ask_pairs}
+INPUTS = {"windows": ("in",), "pairs": ("in", "in2")}
+
+
+def local(folder: Path, what: str) -> tuple[Any, dict[str, int]]:
     """The answer and the books of a quiet run on the local host."""
     engine = ms.Engine(host="local")
-    query = ask(engine, ms.files(folder / "in", "parquet", schema=SCHEMA))
+    sources = [ms.files(folder / name, "parquet", schema=SCHEMA) for name in INPUTS[what]]
+    query = ASK[what](engine, *sources)
     run = engine.start(ms.available_now(), end_of_stream=True)
     run.await_termination()
     return query, run.progress["queries"]["q"]["books"]
 
 
-def main(folder: Path, partitions: int) -> None:
+def main(folder: Path, partitions: int, what: str) -> None:
     """One life."""
     engine = ms.Engine(checkpoint=folder / "ck", partitions=partitions)
-    query = ask(engine, frame(engine.spark, folder / "in")).to_parquet(folder / "out")
+    sources = [frame(engine.spark, folder / name) for name in INPUTS[what]]
+    query = ASK[what](engine, *sources).to_parquet(folder / "out")
     query.late.to_parquet(folder / "late")
     query.rejected.to_parquet(folder / "rejected")
     sys.stdout.write("READY\n")
@@ -49,4 +66,4 @@ def main(folder: Path, partitions: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

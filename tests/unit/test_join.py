@@ -21,11 +21,7 @@ def tumbling(size: int, how: str = "inner") -> TwoSides:
 
 
 def in_sql(condition: str) -> TwoSides:
-    def ask(a: ms.Stream, b: ms.Stream) -> ms.Query:
-        # Without ON for the keys, so that the operator is the root of the plan.
-        return a.engine.sql(f"SELECT * FROM a JOIN b ON a.k = b.k2 AND {condition}")
-
-    return TwoSides(ask)
+    return TwoSides(lambda a, _: a.engine.sql(f"SELECT * FROM a JOIN b ON a.k = b.k2 AND {condition}"))
 
 
 def row(ts: int, k: str | None = "a", v: int = 0) -> Row:
@@ -147,7 +143,7 @@ def test_windows_are_compared_by_floors() -> None:
 def test_a_late_minority_on_one_side_costs_the_other_side_only() -> None:
     """Spec F15: S0 five minutes behind, a band of two: two minutes of S0 are kept, and seven of S1."""
     join = band(-2, 2)
-    for now in range(0, 30):
+    for now in range(30):
         join.rows(RIGHT, now)
         join.bound(RIGHT, now + 1)
         if now >= 5:
@@ -182,7 +178,7 @@ def test_equal_columns_that_progress_bound_the_state_without_a_band() -> None:
 
 def test_state_is_cut_by_time_and_dropped_slice_by_slice() -> None:
     join = band(-160, 160)
-    join.rows(LEFT, *[at for at in range(0, 400) for _ in range(200)])
+    join.rows(LEFT, *[at for at in range(400) for _ in range(200)])
     join.bound(RIGHT, 10)
 
     lows = [(one.low, one.high) for one in join.operator.store.segments]
@@ -195,7 +191,7 @@ def test_state_is_cut_by_time_and_dropped_slice_by_slice() -> None:
 
 def test_many_small_epochs_do_not_make_many_runs() -> None:
     join = band(-40, 40)
-    for at in range(0, 200):
+    for at in range(200):
         join.rows(LEFT, at)
         join.rows(RIGHT, at)
         join.bound(LEFT, at + 1)

@@ -1,0 +1,138 @@
+"""Joins on Spark equal DuckDB's join of the whole tables: rows that go straight to their task, and those by parcels."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import millstream as ms
+from support.harness import stray
+from support.joins import NEAR, Case, Row, rows, table
+
+pytestmark = pytest.mark.spark
+
+KINDS = ("inner", "left", "right", "full", "semi", "anti")
+DISORDER = 6
+
+
+def written(folder: Path, given: list[Row], name: str, files: int = 3) -> Path:
+    """The rows as files, disordered by less than DISORDER."""
+    (folder / name).mkdir(parents=True)
+    given = stray(given, DISORDER - 1, random.Random(len(given)))
+    size = -(-len(given) // files)
+    for i in range(files):
+        path = folder / name / f"{i:03d}.parquet"
+        pq.write_table(table(given[i * size : (i + 1) * size], second=name == "b"), path)
+        os.utime(path, (1_700_000_000 + i,) * 2)
+    return folder / name
+
+
+def frames(spark: Any, folder: Path) -> list[Any]:
+    out: list[Any] = []
+    for name, tail in (("a", ""), ("b", "2")):
+        fields = ", ".join(
+            f"{column}{tail} {kind}"
+            for column, kind in (("ts", "bigint"), ("k", "string"), ("j", "bigint"), ("v", "bigint"), ("id", "bigint"))
+        )
+        out.append(spark.readStream.schema(fields).option("maxFilesPerTrigger", 1).parquet(str(folder / name)))
+    return out
+
+
+def both(engine: ms.Engine, sources: list[Any]) -> tuple[ms.Stream, ms.Stream]:
+    a = engine.stream("a", sources[0], progress=ms.bounded_disorder("ts", DISORDER))
+    b = engine.stream("b", sources[1], progress=ms.bounded_disorder("ts2", DISORDER))
+    return a, b
+
+
+def given(folder: Path, seed: int) -> tuple[list[Row], list[Row]]:
+    rnd = random.Random(seed)
+    left, right = rows(rnd, 90, span=120), rows(rnd, 80, span=100)
+    written(folder, left, "a")
+    written(folder, right, "b")
+    return left, right
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+@pytest.mark.parametrize("how", KINDS)
+def test_rows_go_straight_to_where_they_meet(spark: Any, how: str, partitions: int, tmp_path: Path) -> None:
+    left, right = given(tmp_path, partitions)
+    options, near = list(NEAR.values())[(KINDS.index(how) + partitions) % len(NEAR)]
+    case = Case(how, keys=("k",), options=options, near=near)
+    engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=partitions)
+    a, b = both(engine, frames(spark, tmp_path))
+    query = case.query(a, b).named("q")
+
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+
+    assert case.answer(table(left), table(right, second=True)) == case.got(query.table())
+    books = run.progress["queries"]["q"]["books"]
+    assert (len(left) + len(right), 0, 0) == (books["rows_in"], books["late"], books["rejected"])
+    join = next(one for one in run.progress["queries"]["q"]["operators"] if one["operator"] == "join")
+    assert (170, 0) == (join["rows_in"], join["state_rows"])
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+def test_all_kinds_at_once_over_the_same_streams(spark: Any, partitions: int, tmp_path: Path) -> None:
+    left, right = given(tmp_path, 7)
+    shapes: list[dict[str, Any]] = [{"keys": ("k", "j")}, {"keys": ()}, {"keys": (), "where": "abs(v - v2) < 3"}]
+    engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=partitions)
+    a, b = both(engine, frames(spark, tmp_path))
+    asked: list[tuple[Case, ms.Query]] = []
+    for i, how in enumerate(KINDS):
+        for j, (options, near) in enumerate(NEAR.values()):
+            case = Case(how, options=options, near=near, **shapes[(i + j) % len(shapes)])
+            asked.append((case, case.query(a, b).named(f"q{i}{j}")))
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    for case, query in asked:
+        assert case.answer(table(left), table(right, second=True)) == case.got(query.table()), case
+
+
+def test_a_stream_with_itself_and_what_is_above_joins(spark: Any, tmp_path: Path) -> None:
+    given(tmp_path, 11)
+
+    def asked(engine: ms.Engine, sources: list[Any]) -> dict[str, Counter[str]]:
+        a, b = both(engine, sources)
+        itself = a.join(a, on="k", within=3).select("left_id", "right_id").named("itself")
+        counts = a.join(b, on=[("k", "k2")], within=(-5, 5)).window("ts", range=20, slide=10).group_by("k")
+        again = counts.agg(n=ms.count()).join(b, on=[("k", "k2")], within=(0, 15), time=("window_end", "ts2"))
+        again = again.select("k", "n", "id2").named("again")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        return {str(one.name): Counter(map(repr, one.table().to_pylist())) for one in (itself, again)}
+
+    local = [ms.files(tmp_path / name, "parquet", schema=table([], second=name == "b").schema) for name in "ab"]
+    here = asked(ms.Engine(host="local"), local)
+    there = asked(ms.Engine(spark, partitions=3), frames(spark, tmp_path))
+
+    assert all(here.values())
+    assert here == there
+
+
+@pytest.mark.parametrize("keys", [("k",), ()])
+def test_a_restart_with_other_partitions_goes_on(spark: Any, keys: tuple[str, ...], tmp_path: Path) -> None:
+    rnd = random.Random(5)
+    left, right = rows(rnd, 90, span=120), rows(rnd, 80, span=120)
+    case = Case("left", keys=keys, options={"within": (-9, 9)}, near="b.ts2 - a.ts BETWEEN -9 AND 9")
+    for name, some in (("a", left), ("b", right)):
+        written(tmp_path / "all", some, name, files=4)
+        (tmp_path / name).mkdir()
+    found: Counter[Any] = Counter()
+    for life, partitions in enumerate((2, 5, 1, 3)):
+        for name in "ab":
+            path = tmp_path / "all" / name / f"{life:03d}.parquet"
+            path.rename(tmp_path / name / path.name)
+        engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=partitions)
+        a, b = both(engine, frames(spark, tmp_path))
+        query = case.query(a, b).named("q").to_memory()
+        engine.start(ms.available_now(), end_of_stream=life == 3).await_termination()
+        found += case.got(query.table())
+
+    assert case.answer(table(left), table(right, second=True)) == found
