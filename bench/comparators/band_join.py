@@ -8,6 +8,8 @@ import pyarrow as pa
 from comparators.comparator import END, Comparator, Held, values
 from comparators.pairs import Band, paired, pairs
 
+_PIECES = 16
+
 
 class BandJoin(Comparator):
     """Pairs of rows with equal `key` whose `attribute`s are within a band. Port 0 is left, port 1 right."""
@@ -21,6 +23,7 @@ class BandJoin(Comparator):
         low, high = band.ends
         self.reach = (high, -low)
         """How far above a row of each side its last partner may lie."""
+        self.nothing = self.join(*self.kept)
 
     def held(self) -> Held:
         """Rows of both inputs that are kept."""
@@ -33,11 +36,19 @@ class BandJoin(Comparator):
     def keep(self, port: int, rows: pa.Table) -> None:
         """Keep those of these rows for which a partner may still come."""
         alive = self.times(rows) >= self.bounds[1 - port] - self.reach[port]
-        self.kept[port] = pa.concat_tables([self.kept[port], rows.filter(pa.array(alive))])
+        self.store(port, rows.filter(pa.array(alive)))
+
+    def store(self, port: int, rows: pa.Table) -> None:
+        """Keep these rows; many small pieces are made one, since every later look at them would pay for each."""
+        together = pa.concat_tables([self.kept[port], rows])
+        many = together.num_columns and together.column(0).num_chunks > _PIECES
+        self.kept[port] = together.combine_chunks() if many else together
 
     def purge(self, port: int, below: int) -> None:
         """Forget rows of one side below a time."""
-        self.kept[port] = self.kept[port].filter(pa.array(self.times(self.kept[port]) >= below)).combine_chunks()
+        alive = self.times(self.kept[port]) >= below
+        if not alive.all():
+            self.kept[port] = self.kept[port].filter(pa.array(alive)).combine_chunks()
 
     def advance_bound(self, port: int, bound: int) -> bool:
         """Remember a promise; says whether it is news."""

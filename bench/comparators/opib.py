@@ -17,12 +17,12 @@ class Opib(BandJoin):
 
     def _take(self, port: int, rows: pa.Table) -> pa.Table:
         # A right row is kept while a left row that waits, or is still to come, may want it.
-        self.kept[port] = pa.concat_tables([self.kept[port], rows])
-        return self.join(self.kept[0].slice(0, 0), self.kept[1])
+        self.store(port, rows)
+        return self.nothing
 
     def _advance(self, port: int, bound: int) -> pa.Table:
         if not self.advance_bound(port, bound):
-            return self.join(self.kept[0].slice(0, 0), self.kept[1])
+            return self.nothing
         at = self.times(self.kept[0])
         ready = at < self.left_bound
         order = np.flatnonzero(ready)

@@ -20,7 +20,7 @@ class Opob(BandJoin):
     def __init__(self, key: tuple[str, str], attribute: str, band: Band, schemas: tuple[pa.Schema, pa.Schema]) -> None:
         """Nothing kept, nothing waiting."""
         super().__init__(key, attribute, band, schemas)
-        self._waiting = self.join(*self.kept)
+        self._waiting = self.nothing
 
     def held(self) -> Held:
         """Rows of the inputs and results that wait."""
@@ -30,11 +30,11 @@ class Opob(BandJoin):
         found = self.join(rows, self.kept[1]) if port == 0 else self.join(self.kept[0], rows)
         self._waiting = pa.concat_tables([self._waiting, found])
         self.keep(port, rows)
-        return self._waiting.slice(0, 0)
+        return self.nothing
 
     def _advance(self, port: int, bound: int) -> pa.Table:
         if not self.advance_bound(port, bound):
-            return self._waiting.slice(0, 0)
+            return self.nothing
         self.purge(1 - port, self.bounds[port] - self.reach[1 - port])
         at = self._waiting[f"left_{self.attribute}"].to_numpy()
         ready = at < self.left_bound

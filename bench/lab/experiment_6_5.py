@@ -12,6 +12,7 @@ import millstream as ms
 from lab.measure import Input, Side, as_answers, best_seconds, millstream, must_equal
 from lab.oracles import sql
 from lab.outcome import Outcome, Panel, Verdict
+from lab.scaling import rounds, some
 from millstream.workload import packets
 
 SETS = ("DS1", "DS2", "DS3", "DS4", "DS5")
@@ -26,7 +27,8 @@ def run(scale: float) -> Outcome:
     bytes_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     seconds_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     margins: list[float] = []
-    for number, name in enumerate(SETS, start=1):
+    for name in some(SETS, scale):
+        number = int(name[-1])
         made = packets.packets(rows, skew=getattr(packets, name), seed=5, rate=rows / 0.9)
         data = made.select(["srcIP", "len"]).append_column("ts", made["ts"].cast(pa.int64()))
         epoch = rows // 20
@@ -39,7 +41,8 @@ def run(scale: float) -> Outcome:
                 lambda p: p.window("ts", range=SECOND).group_by("srcIP").agg(bytes=ms.sum("len"), strategy=strategy),
             )
 
-        sides = best_seconds({side: lambda word=word, by=by: by(word) for side, word in STRATEGIES.items()})
+        runs = {side: lambda word=word, by=by: by(word) for side, word in STRATEGIES.items()}
+        sides = best_seconds(runs, rounds(4, scale))
         truth = sql(f"SELECT ts // {SECOND}, srcIP, sum(len)::BIGINT FROM data GROUP BY ALL", data=data)
         exact = {row[:-1]: row[-1] for row in truth}
         for side, (one, seconds) in sides.items():

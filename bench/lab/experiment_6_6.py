@@ -13,6 +13,7 @@ from lab.feeds import Late, inputs, ticks_from_zero
 from lab.measure import Input, Side, as_answers, best_seconds, millstream, must_equal
 from lab.oracles import sliding_counts
 from lab.outcome import Outcome, Panel, Verdict
+from lab.scaling import rounds, some
 from millstream.workload.packets import DS5, packets
 
 STRATEGIES = {"eager": "wid", "lazy": "buffered", "adaptive": "adaptive"}
@@ -30,7 +31,7 @@ def run(scale: float) -> Outcome:
     shown: list[list[object]] = []
     state: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     time: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
-    for lag in LAGS:
+    for lag in some(LAGS, scale):
         streams = inputs(main1=Late(busy[0]), main2=Late(busy[1]), control=Late(quiet, lag))
 
         def by(strategy: str, streams: dict[str, Input] = streams) -> Side:
@@ -44,7 +45,8 @@ def run(scale: float) -> Outcome:
                 ),
             )
 
-        sides = best_seconds({side: lambda word=word, by=by: by(word) for side, word in STRATEGIES.items()}, rounds=1)
+        runs = {side: lambda word=word, by=by: by(word) for side, word in STRATEGIES.items()}
+        sides = best_seconds(runs, rounds(2, scale))
         for side, (one, took) in sides.items():
             must_equal(side, exact, as_answers(one.answer, ["window_id", "srcIP", "n"]))
             state[side].append((lag, one.peak.nbytes / 1000))

@@ -97,7 +97,7 @@ def run(scale: float) -> Outcome:
         ],
         verdicts=_verdicts(rates, busy),
         notes=[
-            f"the buffer is {server.places * shrink:,.0f} packets deep: so 130 K groups with 2 × the slots are 85 % busy",
+            f"the buffer is {server.places * shrink:,.0f} packets deep, by the 85 % of 130 K groups and 2 ×",
             "most partials: the most that one packet sends on",
         ],
     )

@@ -31,7 +31,9 @@ def without_order(links: list[Late], window: int) -> Side:
 
 def run(scale: float) -> Outcome:
     """Five lags, two windows; groups and rate are published ones ÷ 100."""
-    rate, seconds, conversations = max(100, int(1_100 * scale)), 130, max(60, int(655 * scale))
+    rate, conversations = max(100, int(1_100 * scale)), max(60, int(655 * scale))
+    lags = [lag for lag in LAGS if lag <= max(10, 40 * scale)]
+    longest, seconds = lags[-1], 30 + 2 * lags[-1]
     tables = [packets(Link(name=name, rate=rate), seconds, conversations=conversations) for name in ("m1", "m2")]
     shown: list[list[object]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -40,7 +42,7 @@ def run(scale: float) -> Outcome:
     for window in WINDOWS:
         exact = sliding_counts(pa.concat_tables(tables), window, window, KEYS)
         peaks: dict[str, dict[int, int]] = {"in order": {}, "without order": {}}
-        for lag in LAGS:
+        for lag in lags:
             links = [Late(tables[0]), Late(tables[1], lag)]
             theirs = merged_windows(links, size=window, slide=window, groups=KEYS)
             ours = without_order(links, window)
@@ -53,9 +55,9 @@ def run(scale: float) -> Outcome:
                 [f"{window // 1000} s, lag {lag} s", theirs.peak.rows, ours.peak.rows, theirs.peak.nbytes,
                  ours.peak.nbytes, theirs.process, ours.process, ratio[window, lag]]
             )  # fmt: skip
-        grown = {name: (of[40] - of[0]) / 40 for name, of in peaks.items()}
+        grown = {name: (of[longest] - of[0]) / longest for name, of in peaks.items()}
         slope[window] = grown["without order"] / grown["in order"]
-    worst = max(ratio[window, 40] for window in WINDOWS)
+    worst = max(ratio[window, longest] for window in WINDOWS)
     return Outcome(
         title=f"count by conversation over a union, 2 links of {rate}/s, {conversations} conversations",
         columns=["window and lag", "in order rows", "ours rows", "in order bytes", "ours bytes", "in order process",
@@ -65,8 +67,9 @@ def run(scale: float) -> Outcome:
         verdicts=[
             Verdict(
                 claim="H3",
-                published="0.3 of what order needs, at 40 s",
-                found=", ".join(f"{ratio[window, 40]:.2f} with windows of {window // 1000} s" for window in WINDOWS),
+                published="0.3 of what order needs, at a lag of 40 s",
+                found=", ".join(f"{ratio[w, longest]:.2f} with windows of {w // 1000} s" for w in WINDOWS)
+                + f", at {longest} s",
                 agrees=worst <= 0.35,
                 why="" if worst <= 0.35 else "many windows of ten seconds are open at once, each with all its groups.",
             ),
@@ -81,6 +84,6 @@ def run(scale: float) -> Outcome:
         ],
         notes=[
             "rate and groups are a hundredth of the published ones, so rows a group and second are the same",
-            "the published figure is of the whole process, with what does not depend on the lag; this one is of state alone",
+            "the published figure is of the process, with what does not depend on the lag; this one is of state alone",
         ],
     )  # fmt: skip

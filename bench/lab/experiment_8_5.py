@@ -13,6 +13,7 @@ from lab.in_order import merged_windows
 from lab.measure import Side, as_answers, millstream, must_equal
 from lab.oracles import sliding_counts
 from lab.outcome import Outcome, Panel, Verdict
+from lab.scaling import some
 from millstream.workload.links import Link
 
 DELAYS = (0, 2, 4, 6, 8, 10)
@@ -29,13 +30,13 @@ def without_order(links: list[Late]) -> Side:
 
 def run(scale: float) -> Outcome:
     """Six delays of the quiet link."""
-    rate, seconds = max(50, int(400 * scale)), 400
+    rate, seconds = max(50, int(400 * scale)), 60 + int(340 * min(scale, 1))
     names = (("m1", rate), ("m2", rate), ("c", 0.5))
     tables = [packets(Link(name=name, rate=each), seconds, conversations=1000) for name, each in names]
     exact = sliding_counts(pa.concat_tables(tables), RANGE, SLIDE)
     shown: list[list[object]] = []
     lines: dict[str, list[tuple[float, float]]] = {"in order": [], "without order": [], "rate × delay": []}
-    for delay in DELAYS:
+    for delay in some(DELAYS, scale):
         links = [Late(tables[0]), Late(tables[1]), Late(tables[2], delay)]
         theirs, ours = merged_windows(links, size=RANGE, slide=SLIDE), without_order(links)
         for name, side in (("in order", theirs), ("without order", ours)):

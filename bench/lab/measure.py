@@ -126,7 +126,7 @@ def comparator(steps: Callable[[], Iterator[pa.Table]], held: Callable[[], Held]
     return Side(answer=answer, seconds=seconds, peak=held(), process=process.nbytes, latencies=latencies)
 
 
-def best_seconds(runs: Mapping[str, Callable[[], Side]], rounds: int = 4) -> dict[str, tuple[Side, float]]:
+def best_seconds(runs: Mapping[str, Callable[[], Side]], rounds: int) -> dict[str, tuple[Side, float]]:
     """Sides run in turn, `rounds` times after a warm-up: the last run of each, and the least of its times.
 
     The least and not the median: whatever else the machine does can only add to it.

@@ -21,11 +21,11 @@ class Server:
     places: float
 
     def waiting(self, work: np.ndarray, rate: float) -> float:
-        """The most packets that wait at `rate`, where packet i sends on `work[i]` partials.
+        """The most packets whose time is still owed when the next arrives; packet i sends on `work[i]` partials.
 
         >>> server = Server(packet=1.0, partial=1.0, places=10)
         >>> server.waiting(np.array([0, 0, 5, 0, 0]), rate=0.5)
-        2.5
+        2.0
         """
         cost = self.packet + self.partial * work
         # By Lindley: what is unfinished when packet i arrives is the greatest sum of (cost − gap) that ends before it.

@@ -3,10 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from comparators.buffered import DIFFERENTIAL, FUNCTIONS, Buffered, DifferentialBuffered
-from comparators.comparator import END
 from hypothesis import given
 from hypothesis import strategies as st
+
+from comparators.buffered import DIFFERENTIAL, FUNCTIONS, Buffered, DifferentialBuffered
+from comparators.comparator import END
 
 rows = st.lists(st.tuples(st.integers(0, 60), st.integers(-5, 5)), max_size=40).map(
     lambda pairs: sorted(pairs, key=lambda pair: pair[0])

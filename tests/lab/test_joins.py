@@ -5,15 +5,16 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from comparators.band_join import BandJoin
 from comparators.comparator import END
 from comparators.global_order import GlobalOrderJoin
 from comparators.opib import Opib
 from comparators.opob import Opob
 from comparators.pairs import Band
-from hypothesis import given
-from hypothesis import strategies as st
-
+from comparators.symmetric import Symmetric
 from support.arrivals import SCHEMA, Two, feed, ordered
 
 KEY, SCHEMAS = ("key", "key"), (SCHEMA, SCHEMA)
@@ -38,6 +39,14 @@ def test_pairs_are_those_of_the_band_and_leave_in_order(kind: type[BandJoin], tw
 
     assert two.band(*band.ends) == bag(out)
     assert ordered(out["left_ts"].to_pylist())
+    assert 0 == join.held().rows
+
+
+@given(two=inputs, band=bands)
+def test_the_plain_join_finds_the_same_pairs(two: Two, band: Band) -> None:
+    join = Symmetric(KEY, "ts", band, SCHEMAS)
+
+    assert two.band(*band.ends) == bag(feed(join, two.steps()))
     assert 0 == join.held().rows
 
 

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from comparators.comparator import END
-from comparators.merge import Merge
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comparators.comparator import END
+from comparators.merge import Merge
 from millstream.core.progress import Progress
 from millstream.ops.union import Union
 from support.arrivals import ordered

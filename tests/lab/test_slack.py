@@ -3,12 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from comparators.comparator import END
-from comparators.inorder import InOrderWindows
-from comparators.slack import ByRows, ByTime, SlackSort
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comparators.comparator import END
+from comparators.inorder import InOrderWindows
+from comparators.slack import ByRows, ByTime, SlackSort
 from support.arrivals import ordered
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("value", pa.int64())])

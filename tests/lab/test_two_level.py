@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from comparators.comparator import END
-from comparators.two_level import InOrderTable, LazyTable, LowTable, SlowTable, total
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comparators.comparator import END
+from comparators.two_level import InOrderTable, LazyTable, LowTable, SlowTable, total
 from support.arrivals import ordered
 
 packets = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 12)), max_size=80).map(
