@@ -30,7 +30,7 @@ def frame(spark: Any, folder: Path, name: str, given: list[Row], files: int = 3)
     for i in range(files):
         path = folder / name / f"{i:03d}.parquet"
         pq.write_table(table(strayed[i * size : (i + 1) * size], second=name == "b"), path)
-        os.utime(path, (1_700_000_000 + i,) * 2)
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
     fields = ", ".join(f"{column}{'2' if name == 'b' else ''} {kind}" for column, kind in COLUMNS)
     return spark.readStream.schema(fields).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
 

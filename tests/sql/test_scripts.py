@@ -40,6 +40,41 @@ def run(text: str) -> tuple[ms.Engine, list[ms.Query]]:
     return engine, queries
 
 
+def test_a_table_is_read_from_files(folder: Path) -> None:
+    (folder / "items").mkdir()
+    (folder / "items" / "0.csv").write_text("item,kind,least\nlamp,light,1\n")
+    (folder / "items" / "1.csv").write_text("item,kind,least\nsofa,seat,1\n")
+    (folder / "items" / "2.txt").write_text("nothing\n")
+    text = """
+        CREATE STREAM bids FROM parquet 'parquet' PROGRESS ON ts WITHIN 5 seconds;
+        CREATE TABLE items (item STRING, kind STRING, least DOUBLE) FROM csv 'items' OPTIONS (pattern '*.csv');
+        SELECT kind, count(*) AS n FROM bids [RANGE 10 minutes, WATTR ts] JOIN items USING (item) GROUP BY kind;
+    """
+    engine, (query,) = run(text)
+
+    wanted = {"light": "lamp", "seat": "sofa"}
+    found = {row["kind"]: row["n"] for row in query.table().to_pylist()}
+    assert {kind: sum(row["item"] == item for row in BIDS) for kind, item in wanted.items()} == found
+    assert ["stream", "table", "query"] == [one.kind for one in ms.Script(text).check(ms.Engine(host="local"))]
+    assert pa.float64() == engine._tables["items"].schema.field("least").type
+
+
+@pytest.mark.parametrize(
+    ("statement", "fact"),
+    [
+        ("CREATE TABLE t FROM csv 'nowhere'", "nowhere"),
+        ("CREATE TABLE t FROM csv 'csv' OPTIONS (header true)", 'there is no option "header"'),
+        ("CREATE TABLE t (item WORDS) FROM csv 'csv'", "WORDS"),
+        ("CREATE TABLE bids FROM csv 'csv'", 'there is a stream, table or query "bids" already'),
+    ],
+)
+def test_a_wrong_table_is_told_clearly(statement: str, fact: str) -> None:
+    text = f"CREATE STREAM bids FROM parquet 'parquet';\n{statement};"
+
+    with pytest.raises(ms.SqlError, match=fact):
+        ms.Script(text).bind(ms.Engine(host="local"))
+
+
 def counts(query: ms.Query) -> list[int]:
     return [row["n"] for row in sorted(query.table().to_pylist(), key=lambda row: row["window_start"])]
 

@@ -133,7 +133,7 @@ def test_an_as_of_join_is_joined_on() -> None:
 # --- contracts --------------------------------------------------------------------------------------
 
 
-def checked(left: Any, right: Any, **options: Any) -> ms.Report:
+def checked(left: Any, right: Any, **options: Any) -> Any:
     engine = ms.Engine(host="local")
     a = engine.stream("a", [], schema=SCHEMA, progress=left)
     b = engine.stream("b", [], schema=SCHEMA, progress=right)

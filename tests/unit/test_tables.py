@@ -74,6 +74,16 @@ def test_a_table_is_read_from(kind: str, tmp_path: Path) -> None:
     assert PAIRS == answer(bids.enrich(SOURCES[kind](tmp_path), on="item"))
 
 
+def test_a_source_of_files_is_read_from_the_start_each_time(tmp_path: Path) -> None:
+    engine, bids = engine_with()
+    engine.table("items", ms.files(as_folder(tmp_path), "parquet"))
+    query = bids.enrich("items", on="item")
+    pq.write_table(ITEMS.slice(0, 1), tmp_path / "items" / "4.parquet")
+    engine.refresh("items")
+
+    assert sorted([*PAIRS, PAIRS[0]]) == answer(query)
+
+
 def test_a_table_is_known_by_its_object_and_by_its_name() -> None:
     engine, bids = engine_with()
     items = engine.table("items", ITEMS)

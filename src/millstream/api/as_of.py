@@ -30,6 +30,10 @@ def as_of_node(
     """The node of an as-of join, with everything about it checked."""
     if not hasattr(right, "node") or isinstance(right.node, nodes.Table):
         raise PlanError(f"{right!r} is not a stream", hint="Join streams of one engine: a.join_as_of(b, on=…).")
+    if not isinstance(strict, bool):
+        raise PlanError(
+            f"strict={strict!r} is neither true nor false", hint="Use strict=True to leave equal times out."
+        )
     keys = keys_of(on)
     times = times_of(left, right, time)
     domain = shared_domain((left.schema, right.schema), times)

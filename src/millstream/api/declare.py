@@ -74,14 +74,14 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
     ]
     settle(problems)
     schema = pa.schema(fields) if fields else None
-    options = {name.text: value for name, value in statement.options}
+    pattern = next((value for name, value in statement.options if name.text == "pattern"), "*")
     path, kind = statement.path.text, statement.format.text
     if statement.name.text in Catalog(engine).names:
         fact = f'there is a stream, table or query "{statement.name.text}" already'
         raise statement.name.piece.error(fact, "Choose another name.")
     with at(statement.path.piece, problems):
         # Read anew each time: files that came since are part of the table.
-        return engine.table(statement.name.text, lambda: files(path, kind, schema=schema, **options))
+        return engine.table(statement.name.text, lambda: files(path, kind, schema=schema, pattern=pattern))
     settle(problems)
     raise AssertionError
 

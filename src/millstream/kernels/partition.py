@@ -53,5 +53,7 @@ def _text(value: Any) -> str:
             return value.isoformat()
         case int():
             return str(value)
+        case float():
+            return repr(value + 0.0)  # both zeros are one group
         case _:
             return repr(value)

@@ -147,8 +147,9 @@ class AsOf(Operator):
         """Which left rows no later right row could be nearer to."""
         ticks, bounds = to_ticks(rows[self.spec.time[LEFT]]), self._bounds(RIGHT, rows, LEFT)
         ready = ticks <= bounds if self.spec.strict else ticks < bounds
-        ready &= bounds > BOTTOM
-        return np.logical_or(ready, bounds == END)
+        # The end lets every row go, and where nothing is promised none.
+        ready[bounds == END], ready[bounds == BOTTOM] = True, False
+        return ready
 
     def _bounds(self, port: int, rows: pa.Table, side: int) -> np.ndarray:
         """The bound on a port's time for the keys of each row of a side."""

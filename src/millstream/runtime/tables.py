@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.errors import SchemaError, SourceError, nearest
+from millstream.core.errors import MillstreamError, SchemaError, SourceError, nearest
 from millstream.kernels.lookup import Lookup
 from millstream.runtime.sources import make_source
 
@@ -20,8 +20,31 @@ def read_whole(source: Any, schema: pa.Schema | None = None) -> pa.Table:
     2
     """
     if callable(source) and not hasattr(source, "schema"):
-        source = source()
-    made = make_source(source, schema=schema)
+        return _rows(_called(source), schema)
+    if isinstance(source, Iterator | pa.RecordBatchReader):
+        raise SourceError(
+            f"{type(source).__name__} can be read only once, and a table may be read again",
+            hint="Give a callable that returns the rows.",
+        )
+    return _rows(source, schema)
+
+
+def _called(source: Callable[[], Any]) -> Any:
+    try:
+        return source()
+    except MillstreamError:
+        raise
+    except Exception as error:
+        raise SourceError(
+            f"the callable that a table is read from failed: {type(error).__name__}: {error}",
+            hint="It takes no arguments, and returns an Arrow table, dict rows or the path of files.",
+        ) from error
+
+
+def _rows(source: Any, schema: pa.Schema | None) -> pa.Table:
+    made: Any = make_source(source, schema=schema)
+    # A source of a stream goes on where it was: here it is read from where it began, each time.
+    begin = getattr(made, "position", None)
     parts: list[pa.Table] = []
     for batch in made.batches():
         for bad in batch.unreadable[:1]:
@@ -30,6 +53,8 @@ def read_whole(source: Any, schema: pa.Schema | None = None) -> pa.Table:
                 hint="Correct the file, or give schema=pa.schema([…]) with types that fit.",
             )
         parts.append(batch.rows)
+    if begin is not None and hasattr(made, "seek"):
+        made.seek(begin)
     return pa.concat_tables(parts) if parts else made.schema.empty_table()
 
 
