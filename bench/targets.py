@@ -9,3 +9,6 @@ TARGETS = {
     "500k-100-1": 1,
     "10-100-60": 1,
 }
+
+JOINS = {"HDFS-backed": 8, "RocksDB": 20}
+"""What `bench/join.py` should reach: native ÷ Millstream, by native's state store."""

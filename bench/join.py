@@ -1,0 +1,320 @@
+"""Band joins on Spark: Millstream against the native stream-stream join, side by side in one session.
+
+    python bench/join.py [--parts native,shape,state,keyless] [--rounds 3]
+
+Two Parquet streams to a no-op sink, the same files a trigger for both, the first epochs of each run left out. Prints
+native ÷ Millstream in wall time and in CPU of the process tree, by state store; then what a row costs as band, keys and
+disorder grow; the state against the least there can be; and a join without keys, by partitions. The answers of both
+sides are compared before any time is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from harness import load, save, show
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from spark_sliding import WARM, Taken, WarmCpu
+from targets import JOINS
+
+import millstream as ms
+from millstream.spark.session import local_session
+
+_STORES = "org.apache.spark.sql.execution.streaming.state"
+STORES = {"HDFS-backed": f"{_STORES}.HDFSBackedStateStoreProvider", "RocksDB": f"{_STORES}.RocksDBStateStoreProvider"}
+LARGEST = {"HDFS-backed": 1_000_000, "RocksDB": 500_000}
+"""How many rows a side the native join finishes in two minutes."""
+PER_SECOND = 10_000
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two streams, and how near partners must be."""
+
+    rows: int = 1_000_000
+    keys: int = 100_000
+    band: float = 5
+    """Seconds to either side."""
+    disorder: float = 1
+    files: int = 6
+    hot: float = 0
+    """The share of rows that have one key."""
+    per_second: int = PER_SECOND
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        hot = f", one key {self.hot:.0%}" if self.hot else ""
+        return f"{self.rows // 1000}k rows, {self.keys} keys, ±{self.band:g} s, disorder {self.disorder:g} s{hot}"
+
+
+def side(setting: Setting, seed: int) -> pa.Table:
+    """One stream, in order of arrival."""
+    rng = np.random.default_rng(seed)
+    ts = 1_700_000_000 * SECOND + np.arange(setting.rows) * SECOND // setting.per_second
+    order = np.argsort(ts + rng.integers(0, max(1, int(setting.disorder * SECOND)), setting.rows), kind="stable")
+    keys = rng.integers(0, setting.keys, setting.rows)
+    keys[rng.random(setting.rows) < setting.hot] = 0
+    at = pa.array(ts[order], pa.timestamp("us", "UTC"))
+    return pa.table({"k": keys, "ts": at, "seq": np.arange(setting.rows)})
+
+
+def make_input(folder: Path, setting: Setting) -> None:
+    """One file a trigger and side."""
+    size = -(-setting.rows // setting.files)
+    for seed, name in enumerate("ab"):
+        (folder / name).mkdir()
+        rows = side(setting, seed)
+        for i in range(setting.files):
+            path = folder / name / f"{i:04d}.parquet"
+            pq.write_table(rows.slice(i * size, size), path)
+            os.utime(path, (1_700_000_000 + i,) * 2)
+
+
+def read(spark: SparkSession, folder: Path) -> DataFrame:
+    """A folder as a stream, one file a trigger."""
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def native(spark: SparkSession, folder: Path, setting: Setting, store: str, out: Path | None = None) -> Taken:
+    """Structured Streaming's own join, with one of its two state stores."""
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", STORES[store])
+    delay = f"{int(setting.disorder * 1000)} milliseconds"
+    a, b = (read(spark, folder / name).withWatermark("ts", delay).alias(name) for name in "ab")
+    near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
+    on = F.expr(f"a.k = b.k AND b.ts >= a.ts - {near} AND b.ts <= a.ts + {near}")
+    frame = a.join(b, on).select(F.col("a.seq").alias("left_seq"), F.col("b.seq").alias("right_seq"))
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writer = frame.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        writer = writer.format("noop") if out is None else writer.format("parquet").option("path", str(out))
+        query = writer.outputMode("append").start()
+        cpu = WarmCpu(lambda: sum(bool(p.numInputRows) for p in query.recentProgress))
+        query.awaitTermination()
+        used = cpu.used()
+        progress = [p for p in query.recentProgress if p.numInputRows]
+        rows = max(int(p.stateOperators[0].numRowsTotal) for p in progress)
+        return Taken([p.durationMs["triggerExecution"] for p in progress], used, rows)
+
+
+def millstream(
+    spark: SparkSession,
+    folder: Path,
+    setting: Setting,
+    *,
+    out: Path | None = None,
+    partitions: int = 2,
+    keyed: bool = True,
+) -> tuple[Taken, list[int]]:
+    """The same on Millstream; also the rows in state after each epoch."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        engine = ms.Engine(spark, checkpoint=checkpoint, partitions=partitions)
+        promise = ms.bounded_disorder("ts", f"{int(setting.disorder * 1000)} ms")
+        a, b = (engine.stream(name, read(spark, folder / name), progress=promise) for name in "ab")
+        joined = a.join(b, on="k" if keyed else None, within=f"{int(setting.band * 1000)} ms")
+        query = joined.select("left_seq", "right_seq").named("pairs")
+        query = query.to_nothing() if out is None else query.to_parquet(out)
+        run = engine.start(ms.available_now())
+        cpu = WarmCpu(lambda: len(run.recent_progress))
+        run.await_termination()
+        used = cpu.used()
+        held = [
+            one["state_rows"]
+            for progress in run.recent_progress
+            for one in progress["queries"]["pairs"]["operators"]
+            if one["operator"] == "join"
+        ]
+        wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
+        return Taken(wall, used, max(held)), held
+
+
+def compare(spark: SparkSession, folder: Path, setting: Setting) -> int:
+    """Both sides give the same pairs, and those that DuckDB finds in the whole files; returns how many."""
+    with tempfile.TemporaryDirectory() as place:
+        native(spark, folder, setting, "HDFS-backed", Path(place, "native"))
+        millstream(spark, folder, setting, out=Path(place, "millstream"))
+        near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
+        whole = (
+            f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
+            f"ON a.k = b.k AND b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
+        )
+        answers = [duckdb.sql(whole).fetchall()]
+        for name in ("native", "millstream"):
+            text = f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/{name}/*.parquet'"
+            answers.append(duckdb.sql(text).fetchall())
+        assert answers[0] == answers[1] == answers[2], f"the answers differ: {answers}"
+        return int(answers[0][0][0])
+
+
+def against_native(spark: SparkSession, rounds: int) -> dict[str, Any]:
+    """The table that the targets are about."""
+    out: dict[str, Any] = {}
+    shown: list[tuple[Any, ...]] = []
+    for store, band in product(STORES, (5, 30)):
+        setting = Setting(rows=LARGEST[store], band=band)
+        with _folder() as folder:
+            make_input(folder, setting)
+            pairs = compare(spark, folder, setting)
+            walls: dict[str, list[float]] = {"native": [], "millstream": []}
+            cpus: dict[str, list[float]] = {"native": [], "millstream": []}
+            for _ in range(rounds):
+                for name in walls:
+                    taken = (
+                        native(spark, folder, setting, store)
+                        if name == "native"
+                        else millstream(spark, folder, setting)[0]
+                    )
+                    walls[name].append(statistics.median(taken.wall[WARM:]))
+                    cpus[name].append(taken.cpu / (2 * setting.rows * (setting.files - WARM) / setting.files))
+        wall = {name: statistics.median(values) for name, values in walls.items()}
+        cpu = {name: statistics.median(values) for name, values in cpus.items()}
+        cell = f"{store} ±{band} s"
+        out[cell] = {
+            "rows": setting.rows, "pairs": pairs, "wall_ms_per_epoch": wall, "cpu_seconds_per_row": cpu, "rounds": rounds,
+            "wall_ratio": wall["native"] / wall["millstream"], "cpu_ratio": cpu["native"] / cpu["millstream"],
+            "load": load(),
+        }  # fmt: skip
+        shown.append((cell, setting.name, out[cell]["wall_ratio"], out[cell]["cpu_ratio"], JOINS[store]))
+        show(f"native ÷ Millstream, warm epochs ({load()})", ("store", "streams", "wall", "CPU a row", "wanted"), shown)
+    return out
+
+
+def by_shape(spark: SparkSession, rounds: int) -> dict[str, Any]:
+    """What a row costs as the band, the keys and the disorder grow, against the first setting."""
+    base = Setting(rows=600_000)
+    settings = [
+        base,
+        *(replace(base, band=band) for band in (1, 30)),
+        *(replace(base, keys=keys) for keys in (1_000, 10_000, 1_000_000)),
+        *(replace(base, disorder=disorder) for disorder in (0.1, 10)),
+        replace(base, hot=0.5, band=0.05),
+        replace(base, hot=0, band=0.05),
+    ]
+    walls: dict[str, list[float]] = {}
+    cpus: dict[str, list[float]] = {}
+    with _folder() as place:
+        folders = []
+        for i, setting in enumerate(settings):
+            (place / str(i)).mkdir()
+            make_input(place / str(i), setting)
+            folders.append(place / str(i))
+        for _ in range(rounds):
+            for setting, folder in zip(settings, folders, strict=True):
+                taken, _ = millstream(spark, folder, setting)
+                walls.setdefault(setting.name, []).append(statistics.median(taken.wall[WARM:]))
+                cpus.setdefault(setting.name, []).append(taken.cpu)
+    first = settings[0].name
+    out = {
+        name: {
+            "wall_ratio": statistics.median(walls[name]) / statistics.median(walls[first]),
+            "cpu_ratio": statistics.median(cpus[name]) / statistics.median(cpus[first]),
+        }
+        for name in walls
+    }
+    rows = [(name, one["wall_ratio"], one["cpu_ratio"]) for name, one in out.items()]
+    show(f"cost ÷ that of the first ({load()})", ("streams", "wall", "CPU"), rows)
+    return out
+
+
+def state(spark: SparkSession) -> dict[str, Any]:
+    """Rows in state after each epoch, against the rows that may still have a partner by what operators were told."""
+    out: dict[str, Any] = {}
+    for setting in (Setting(files=20), Setting(band=30, files=20), Setting(disorder=10, files=20)):
+        with _folder() as folder:
+            make_input(folder, setting)
+            _, held = millstream(spark, folder, setting)
+        ratios = [mine / least for mine, least in zip(held, _least(setting), strict=False)]
+        out[setting.name] = {"worst": max(ratios), "median": statistics.median(ratios)}
+    rows = [(name, one["worst"], one["median"], 1.2) for name, one in out.items()]
+    show("rows in state ÷ the least there can be", ("streams", "worst epoch", "median", "wanted at most"), rows)
+    return out
+
+
+def _least(setting: Setting) -> list[int]:
+    """After each epoch, the rows that have come and are not below the other side's bound less the band.
+
+    The bounds are those that an epoch's operators were told: what was known when it began.
+    """
+    times = [side(setting, seed)["ts"].cast(pa.int64()).to_numpy() for seed in (0, 1)]
+    size = -(-setting.rows // setting.files)
+    out: list[int] = []
+    for epoch in range(setting.files):
+        known = [at[: epoch * size].max(initial=0) - int(setting.disorder * SECOND) for at in times]
+        limits = [bound - int(setting.band * SECOND) for bound in reversed(known)]
+        come = [at[: (epoch + 1) * size] for at in times]
+        out.append(sum(int((at >= limit).sum()) for at, limit in zip(come, limits, strict=True)))
+    return out
+
+
+def keyless(spark: SparkSession, rounds: int) -> dict[str, Any]:
+    """A band join without a key, which Spark itself refuses, in one and in two partitions."""
+    setting = Setting(rows=200_000, keys=1, band=0.05, per_second=1_000, files=5)
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    with _folder() as folder:
+        make_input(folder, setting)
+        with tempfile.TemporaryDirectory() as place:
+            millstream(spark, folder, setting, out=Path(place, "out"), keyed=False)
+            found = duckdb.sql(
+                f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/out/*.parquet'"
+            ).fetchall()
+        near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
+        whole = duckdb.sql(
+            f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
+            f"ON b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
+        ).fetchall()
+        assert whole == found, f"the answers differ: {whole} and {found}"
+        for _ in range(rounds):
+            for partitions, taken in walls.items():
+                run, _ = millstream(spark, folder, setting, partitions=partitions, keyed=False)
+                taken.append(sum(run.wall[WARM:]))
+    ratio = statistics.median(walls[1]) / statistics.median(walls[2])
+    show(
+        f"without a key, {setting.rows} rows a side, {whole[0][0]} pairs ({load()})",
+        ("one partition ÷ two, wall",),
+        [(ratio,)],
+    )
+    return {"pairs": whole[0][0], "one_partition_over_two": ratio}
+
+
+class _folder:  # noqa: N801 - a context like those of tempfile
+    def __enter__(self) -> Path:
+        self.path = Path(tempfile.mkdtemp(prefix="pairs-"))
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.path)
+
+
+def main() -> None:
+    """The parts that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", default="native,shape,state,keyless")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    spark = local_session(2)
+    parts: dict[str, Any] = {
+        "native": lambda: against_native(spark, options.rounds),
+        "shape": lambda: by_shape(spark, options.rounds),
+        "state": lambda: state(spark),
+        "keyless": lambda: keyless(spark, options.rounds),
+    }
+    results = {name: parts[name]() for name in options.parts.split(",")}
+    save("join", results)
+
+
+if __name__ == "__main__":
+    main()
