@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import millstream as ms
+from millstream.core.punctuation import Punctuation
 from support import in_process
-from support.joins import NEAR, Case, arriving, rows, streams, table
+from support.harness import stray
+from support.joins import NEAR, Case, Row, arriving, rows, streams, table
 from support.two_sides import TwoSides
 
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
@@ -41,7 +46,7 @@ def play(engine: ms.Engine, case: Case, seed: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_join_equals_that_of_whole_tables(how: str, near: str, shape: str) -> None:
     options, text = NEAR[near]
-    for seed in range(6):
+    for seed in range(4):
         play(ms.Engine(host="local"), Case(how, options=options, near=text, **SHAPES[shape]), seed)
 
 
@@ -74,3 +79,69 @@ def test_a_join_by_tasks_equals_it_too(how: str, near: str, partitions: int, tmp
     for seed, shape in enumerate(SHAPES.values()):
         case = Case(how, options=options, near=text, **shape)
         play(in_process.engine(tmp_path / str(seed), partitions), replace(case), seed)
+
+
+ENDS = ["b.ts2 {} a.ts - 4 AND b.ts2 {} a.ts + 6".format(*ends) for ends in product((">", ">="), ("<", "<="))]
+WORDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("ends", ENDS)
+def test_sql_with_strict_and_closed_ends_means_the_same_to_duckdb(word: str, ends: str, tmp_path: Path) -> None:
+    text = f"SELECT a.id, b.id2 FROM a {word} b ON a.k = b.k2 AND {ends} AND a.v <> b.v2"
+    for seed in range(2):
+        rnd = random.Random(seed)
+        left, right = rows(rnd, 60, span=90), rows(rnd, 50, span=90)
+        for engine in (ms.Engine(host="local"), in_process.engine(tmp_path / str(seed), 2)):
+            streams(engine, arriving(rnd, left), arriving(rnd, right, name="ts2"))
+            query = engine.sql(text, name="q")
+            engine.start(ms.available_now(), end_of_stream=True).await_termination()
+            found = query.table()
+            pairs = zip(found["id"].to_pylist(), found["id2"].to_pylist(), strict=True)
+            assert whole(text, left, right) == Counter(pairs)
+
+
+@pytest.mark.parametrize("partitions", [0, 3])
+def test_a_stream_joined_with_itself(partitions: int, tmp_path: Path) -> None:
+    text = "SELECT x.id AS one, y.id AS other FROM a x JOIN a y ON x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + 5"
+    for seed in range(6):
+        rnd = random.Random(seed)
+        left = rows(rnd, 60, span=90)
+        place = tmp_path / str(seed)
+        engine = in_process.engine(place, partitions) if partitions else ms.Engine(host="local")
+        streams(engine, arriving(rnd, left), [])
+        query = engine.sql(text, name="q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        found = query.table()
+        assert whole(text, left, []) == Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_punctuation_of_single_groups_lets_rows_go_and_loses_none(seed: int) -> None:
+    rnd = random.Random(seed)
+    join = TwoSides(lambda a, b: a.join(b, on=[("k", "k2")], how="full", within=(-4, 6)))
+    sides = [stray(rows(rnd, 50, span=60), 12, rnd) for _ in range(2)]
+    left = [list(some) for some in sides]
+    while any(left):
+        side = rnd.choice([one for one in (0, 1) if left[one]])
+        now, left[side] = left[side][:7], left[side][7:]
+        join.rows(side, *now)
+        for key in "abc":
+            mine = [one["ts"] for one in left[side] if one["k"] == key]
+            if not mine:
+                join.promise(side, Punctuation.over({("k", "k2")[side]: key}))
+            elif rnd.random() < 0.5:
+                join.bound(side, min(mine), **{("k", "k2")[side]: key})
+    join.end(0)
+    join.end(1)
+
+    case = Case("full", options={}, near="b.ts2 - a.ts BETWEEN -4 AND 6")
+    found = Counter((row["id"], row["id2"], row["ts"], row["ts2"]) for row in join.left)
+    assert case.answer(table(sides[0]), table(sides[1], second=True)) == found
+
+
+def whole(text: str, left: list[Row], right: list[Row]) -> Counter[tuple[Any, ...]]:
+    with duckdb.connect() as db:
+        db.register("a", table(left))
+        db.register("b", table(right, second=True))
+        return Counter(db.execute(text).fetchall())

@@ -43,7 +43,7 @@ def test_a_semi_join_leaves_the_left_side_and_its_condition_sees_both() -> None:
 
     made = a.join(b, on="k", how="left_semi", within="5 s", where="left_v < right_v")
 
-    assert ["left_ts", "k", "left_v"] == made.schema.names
+    assert ["ts", "k", "v"] == made.schema.names
     assert ("semi", "left_v < right_v") == (node_of(made).how, str(node_of(made).condition))
 
 

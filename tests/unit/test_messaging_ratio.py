@@ -1,8 +1,4 @@
-"""Messages between processes, per minute and direction: two styles of punctuation, one answer, nothing kept.
-
-The counts run on the operators of the hosts; the join is the small one of tests/support, because the hosts have none
-yet. The whole plan, join included, is checked as it will run.
-"""
+"""Messages between processes, per minute and direction: two styles of punctuation, one answer, nothing kept."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ import pytest
 
 import millstream as ms
 from millstream.core.contract.scheme import Scheme, obeys, ungrammatical
+from millstream.plan import nodes
 from support.harness import Stepper
-from support.symmetric_join import SymmetricJoin
 
 SCHEMA = pa.schema([("timestamp", pa.int64()), ("src", pa.int64()), ("dst", pa.int64())])
 MINUTE = 60
@@ -45,23 +41,34 @@ def row(values: tuple[int, int, int]) -> dict[str, int]:
     return dict(zip(SCHEMA.names, values, strict=True))
 
 
+def asked(style: str, *, rows: bool) -> tuple[ms.Engine, ms.Query]:
+    """The whole plan, with or without rows."""
+    engine = ms.Engine(host="local")
+    progress, given = STYLES[style]
+    first, second = (
+        engine.stream(
+            name,
+            [ms.Epoch(pa.Table.from_pylist([row(one) for one in mine], schema=SCHEMA), told)] if rows else [],
+            schema=SCHEMA,
+            progress=how,
+        )
+        for name, how, told, mine in zip(("Msg1", "Msg2"), progress, given, (LEFT, RIGHT), strict=True)
+    )
+    both = counts(first).join(counts(second), on=KEYS)
+    # The window's columns, and a number of the left and the right side.
+    return engine, both.select("window_id", "left_src", "left_dst", "left_n / right_n AS ratio").named("ratio")
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_both_styles_give_the_same_pair_and_empty_state(style: str) -> None:
-    progress, given = STYLES[style]
-    sides = [Stepper(counts, schema=SCHEMA, progress=one) for one in progress]
-    join = SymmetricJoin(KEYS)
-    pairs: list[Any] = []
+    engine, query = asked(style, rows=True)
 
-    for side, (steps, rows, punctuation) in enumerate(zip(sides, (LEFT, RIGHT), given, strict=True)):
-        for one in steps.step([row(values) for values in rows], *punctuation):
-            pairs += join.row(side, one)
-    for side, steps in enumerate(sides):
-        for one in steps.operator.promises().punctuations():
-            join.punctuation(side, one)
+    engine.start(ms.available_now()).await_termination()
 
-    assert [(959, 1, 2, 1, 1)] == [(a["window_id"], a["src"], a["dst"], a["n"], b["n"]) for a, b in pairs]
-    assert [0, 0] == [steps.operator.store.rows for steps in sides]
-    assert ([], []) == join.kept
+    assert [(959, 1, 2, 1.0)] == [tuple(one.values()) for one in query.table().to_pylist()]
+    operators = [engine.host.graph.at(node) for node in nodes.walk(engine.host.queries["ratio"].node)]
+    kept = {type(one.node).__name__: one.operator.store.rows for one in operators if nodes.keeps_state(one.node)}
+    assert {"Aggregate": 0, "Join": 0} == kept
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -81,18 +88,9 @@ def test_the_inputs_and_the_counts_obey_the_schemes_that_the_check_reckons_with(
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_whole_plan_is_safe_under_both_styles(style: str) -> None:
-    engine = ms.Engine(host="local")
-    progress, _ = STYLES[style]
-    first, second = (
-        engine.stream(name, [], schema=SCHEMA, progress=one)
-        for name, one in zip(("Msg1", "Msg2"), progress, strict=True)
-    )
-    both = counts(first).join(counts(second), on=KEYS)
-    both.select("window_id", "left_src", "left_dst", "left_n / right_n AS ratio").named("ratio")
+    engine, _ = asked(style, rows=False)
 
     assert engine.check().safe, str(engine.check())
-    with pytest.raises(ms.NotYetError, match="not yet: join"):
-        engine.start()
 
 
 def test_the_inverse_question_finds_both_styles() -> None:

@@ -48,6 +48,18 @@ def join_node(
     return built((left.node, right.node), kind, keys, near, domain, columns, condition)
 
 
+def left_alone(node: nodes.Join) -> nodes.Node:
+    """The left side under its own names, where nothing else leaves."""
+    own = {one.name: one.column for one in node.columns if not one.side}
+    if node.how not in ("semi", "anti") or all(name == column for name, column in own.items()):
+        return node
+    return nodes.Project(
+        input=node,
+        columns=tuple((column, Expression.column(name)) for name, column in own.items()),
+        schema=pa.schema([node.schema.field(name).with_name(column) for name, column in own.items()]),
+    )
+
+
 def built(
     inputs: tuple[nodes.Node, nodes.Node],
     how: str,

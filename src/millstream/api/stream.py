@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.api.as_of import as_of_node
 from millstream.api.enrich import enrich_node
-from millstream.api.join import Keys, join_node
+from millstream.api.join import Keys, join_node, left_alone
 from millstream.api.whole_rows import whole_rows_node
 from millstream.api.window import make_windows
 from millstream.core.aggregate import AggregateCall
@@ -96,13 +96,14 @@ class Stream:
         window          instead: both are in the same tumbling window of this length.
         time            the attributes that `within` and `window` are on (default: those that progress).
         where           any further condition, over the columns of the pair. Names that both sides have become
-                        `left_…` and `right_…`; a key of one name is one column.
+                        `left_…` and `right_…`; a key of one name is one column. Of a semi or anti join the left
+                        side leaves, under its own names.
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
             condition=None if where is None else lambda names: expression(where, names),
         )  # fmt: skip
-        return self._query(made)
+        return self._query(left_alone(made))
 
     def join_as_of(
         self,

@@ -24,8 +24,10 @@ def promised(spec: JoinSpec, sides: list[Progress]) -> Progress:
         for punctuation in (*_in_time(spec, sides, group), *_of_keys(spec, sides, group)):
             out.accept(punctuation)
     for group in _groups(spec, sides):
-        if all(_over(sides[side], _own(spec, group, side)) for side in (LEFT, RIGHT)):
-            out.accept(Punctuation.over({name: group[key] for key, name in _leaving(spec, group).items()}))
+        named = _leaving(spec, group)
+        # A key that may be missing in what leaves cannot be spoken of, and what speaks of nothing means everything.
+        if len(named) == len(group) and all(_over(sides[side], _own(spec, group, side)) for side in (LEFT, RIGHT)):
+            out.accept(Punctuation.over({name: group[key] for key, name in named.items()}))
     return out
 
 
