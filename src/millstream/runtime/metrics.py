@@ -53,8 +53,8 @@ def stream_metrics(vertex: Vertex, high: int | None) -> dict[str, Any]:
 def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node) -> dict[str, int]:
     """The accounts of one query: every row in, and where it went.
 
-    `rows_in` is the sum of the others; `accepted` rows are in results or in state. The books are those of the streams up
-    to the first aggregate, join or table above each: what leaves these is no longer the rows that came.
+    `rows_in` is the sum of the others; `accepted` rows are in results or in state. The books are those of the streams
+    up to the first aggregate, join or table above each: what leaves these is no longer the rows that came.
     """
     account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST), 0)
     others: set[int] = set()

@@ -22,10 +22,10 @@ def push_filters(plan: Plan) -> Plan:
     """Promise: the same rows are late, rejected and in the results; each is filtered no later than it was.
 
     A condition moves below a projection, a union, a distinct or a sort, below an aggregate if it speaks of groups only,
-    and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND each as far as
-    they can. It stays above a stream's entrance, where late rows are set apart, above what counts rows of all groups
-    together, above whatever it would save from failing, and above the results of an older query that its own goes on
-    from. In the books, a row of a group that no result can have is filtered instead of accepted.
+    and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND each as far
+    as they can. It stays above a stream's entrance, where late rows are set apart, above what counts rows of all
+    groups together, above whatever it would save from failing, and above the results of an older query that its own
+    goes on from. In the books, a row of a group that no result can have is filtered instead of accepted.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
