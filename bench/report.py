@@ -119,6 +119,45 @@ def flink() -> str:
 """
 
 
+def laboratory(folder: Path = HERE / "results") -> str:
+    """The published experiments: what was claimed, what was found, and why where they differ."""
+    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("lab-*.json"))]
+    if not runs:
+        return ""
+    verdicts = [(run, verdict) for run in runs for verdict in run["verdicts"]]
+    rows = [
+        [run["id"], verdict["claim"], verdict["published"], verdict["found"], "yes" if verdict["agrees"] else "no"]
+        for run, verdict in verdicts
+    ]
+    reasons = [
+        f"- {run['id']}, {verdict['claim']}: {verdict['published']}. Here: {verdict['why']}"
+        for run, verdict in verdicts
+        if verdict["why"]
+    ]
+    notes = [f"- {run['id']}: {note}." for run in runs for note in run["notes"]]
+    titles = [[run["id"], run["title"], f"{run['seconds']:.0f}"] for run in runs]
+    agreed = sum(verdict["agrees"] for _, verdict in verdicts)
+    differing = "\n".join(["Where they do not, or the numbers are far apart:", "", *reasons, ""]) if reasons else ""
+    return f"""## Laboratory
+
+The published experiments on windows and joins over disordered streams, run again at a scale of seconds: `millstream
+bench 6.1` runs one, `millstream bench laboratory all` every one. Our side is the local host, the other side is in
+`bench/comparators`: methods that need order, or that guess. The answers of every side are compared with an oracle
+before anything is reported. State is counted in rows and bytes of the operators at their peak, latency from the
+arrival of the covering punctuation; times that are compared are the least CPU time of several runs. Tables, plots (PNG
+and SVG) and the growth of the process are in `bench/results/lab-*`. {conditions(runs[-1])}
+
+{table(["experiment", "what is asked", "s"], titles)}
+
+{chr(10).join(notes)}
+
+{agreed} of {len(verdicts)} claims agree:
+
+{table(["experiment", "claim", "published", "found", "agrees"], rows)}
+
+{differing}"""
+
+
 def main() -> None:
     """Write the document."""
     head = """# Benchmarks
@@ -126,7 +165,7 @@ def main() -> None:
 Ratios of runs side by side in one process tree; absolute times are in `bench/results/*.json` and mean little elsewhere.
 This page is made by `python bench/report.py` from those files.
 """
-    OUT.write_text("\n".join(part for part in (head, local(), spark(), flink()) if part))
+    OUT.write_text("\n".join(part for part in (head, local(), spark(), flink(), laboratory()) if part))
 
 
 if __name__ == "__main__":

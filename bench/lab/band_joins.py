@@ -64,9 +64,12 @@ class Links:
             streams,
             lambda a, b: a.join(b, on="key", within=within).window("left_ts", range=MINUTE).agg(n=ms.count()),
         )
-        must_equal("Millstream", self.exact(within), as_answers(side.answer, ["window_id", "n"]))
-        # A pair leaves the join in the epoch of its later row, so it waits for nothing.
-        return Joined(side, 0.0)
+        exact = self.exact(within)
+        must_equal("Millstream", exact, as_answers(side.answer, ["window_id", "n"]))
+        pairs = millstream(streams, lambda a, b: a.join(b, on="key", within=within))
+        must_equal("Millstream's pairs", sum(exact.values()), pairs.answer.num_rows)
+        # An epoch is a second.
+        return Joined(side, fmean(_wait(rows, epoch) for epoch, rows in pairs.pieces))
 
     def theirs(self, kind: type[BandJoin], within: int) -> Joined:
         """An order-preserving join, and windows that take its output for ordered."""
@@ -78,8 +81,7 @@ class Links:
 
         def counted(pairs: pa.Table, now: int) -> pa.Table:
             if pairs.num_rows:
-                later = np.maximum(pairs["left_ts"].to_numpy(), pairs["right_ts"].to_numpy())
-                waits.append(float(((now + 1) * UNIT - later).mean()) / UNIT - 0.5)
+                waits.append(_wait(pairs, now))
             return windows.take(0, pairs)
 
         def steps() -> Iterator[pa.Table]:
@@ -100,3 +102,9 @@ class Links:
         side = comparator(steps, lambda: Held(max(most.rows, join.peak.rows), max(most.nbytes, join.peak.nbytes)))
         must_equal(kind.__name__, self.exact(within), as_answers(side.answer, ["window_id", "n"]))
         return Joined(side, fmean(waits))
+
+
+def _wait(pairs: pa.Table, now: int) -> float:
+    """The seconds that pairs waited which leave in second `now`, on average: from the second of their later row on."""
+    later = np.maximum(pairs["left_ts"].to_numpy(), pairs["right_ts"].to_numpy())
+    return float((now - later // UNIT).mean())

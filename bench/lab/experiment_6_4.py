@@ -56,7 +56,7 @@ def run(scale: float) -> Outcome:
     above = {cell: ratio for cell, ratio in ratios.items() if 1 in cell}
     return Outcome(
         title=f"maximum by panes ÷ by windows, less scan, {rows:,} rows",
-        columns=["rows a pane × panes a window", "time", "model", "wid bytes", "paned bytes"],
+        columns=["rows a pane × panes a window", "CPU time", "model", "wid bytes", "paned bytes"],
         rows=shown,
         panels=[
             Panel(

@@ -58,11 +58,11 @@ def run(scale: float) -> Outcome:
     grows = against_eager[-1] < against_eager[0]
     return Outcome(
         title=f"sum by source in tumbling windows, {rows:,} packets a set",
-        columns=["set and strategy", "peak rows", "peak bytes", "process bytes", "time ms", "latency ms"],
+        columns=["set and strategy", "peak rows", "peak bytes", "process bytes", "CPU ms", "latency ms"],
         rows=shown,
         panels=[
             Panel(title="peak state", x="set DS", y="KB", lines=bytes_of),
-            Panel(title="time", x="set DS", y="ms", lines=seconds_of),
+            Panel(title="time", x="set DS", y="CPU ms", lines=seconds_of),
         ],
         verdicts=[
             Verdict(

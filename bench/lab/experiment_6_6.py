@@ -62,11 +62,11 @@ def run(scale: float) -> Outcome:
     faster = [mine[1] / eager[1] for mine, eager in zip(time["adaptive"], time["eager"], strict=True)]
     return Outcome(
         title=f"count by source, 10 s / 1 s, 2 links of {rate}/s and one of {QUIET}/s that lags",
-        columns=["lag and strategy", "peak rows", "peak bytes", "process bytes", "time ms", "latency ms"],
+        columns=["lag and strategy", "peak rows", "peak bytes", "process bytes", "CPU ms", "latency ms"],
         rows=shown,
         panels=[
             Panel(title="peak state", x="lag, s", y="KB", lines=state),
-            Panel(title="time", x="lag, s", y="ms", lines=time),
+            Panel(title="time", x="lag, s", y="CPU ms", lines=time),
         ],
         verdicts=[
             Verdict(

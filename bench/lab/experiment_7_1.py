@@ -15,11 +15,12 @@ WIDTHS = (1, 3, 5, 9)  # seconds
 
 def run(scale: float) -> Outcome:
     """Both joins at four widths."""
-    rate = max(40, int(250 * scale))
+    rate = max(40, int(4_000 * scale))
     links = Links.make(rate, seconds=15 + int(60 * min(scale, 1)), conversations=rate)
     shown: list[list[object]] = []
     state: dict[str, list[tuple[float, float]]] = {"any order": [], "OPOB": []}
     wait: dict[str, list[tuple[float, float]]] = {"any order": [], "OPOB": []}
+    times: list[float] = []
     widths = some(WIDTHS, scale)
     for width in widths:
         sides = {"any order": links.ours(width * 1000), "OPOB": links.theirs(Opob, width * 1000)}
@@ -30,12 +31,13 @@ def run(scale: float) -> Outcome:
                 [f"{width} s {name}", one.side.peak.rows, one.side.peak.nbytes, one.side.process, one.wait,
                  one.side.latency * 1000, one.side.seconds]
             )  # fmt: skip
-    gaps = [theirs[1] / ours[1] for ours, theirs in zip(state["any order"], state["OPOB"], strict=True)]
-    waits = [one[1] for one in wait["OPOB"]]
+        times.append(sides["any order"].side.seconds / sides["OPOB"].side.seconds)
+    gaps = [theirs[1] / mine[1] for mine, theirs in zip(state["any order"], state["OPOB"], strict=True)]
+    waits, ours = ([one[1] for one in wait[name]] for name in ("OPOB", "any order"))
     wider = all(gap > 1 for gap in gaps) and gaps[-1] > gaps[0]
     return Outcome(
         title=f"pairs within n seconds by minute, 2 links of {rate}/s, about 2n pairs a packet",
-        columns=["n and join", "peak rows", "peak bytes", "process bytes", "a pair waits s", "latency ms", "time s"],
+        columns=["n and join", "peak rows", "peak bytes", "process bytes", "a pair waits s", "latency ms", "CPU s"],
         rows=shown,
         panels=[
             Panel(title="peak state", x="n, s", y="KB", lines=state),
@@ -53,9 +55,19 @@ def run(scale: float) -> Outcome:
             Verdict(
                 claim="H5",
                 published="results wait in OPOB, the longer the greater n",
-                found="0 s in any order; OPOB " + ", ".join(f"{one:.1f} s" for one in waits),
-                agrees=waits[-1] > waits[0] > 0,
-                why="" if waits[-1] > waits[0] > 0 else "the stream is too short for results to wait.",
+                found=f"at most {max(ours):.1f} s in any order; OPOB " + ", ".join(f"{one:.1f} s" for one in waits),
+                agrees=waits[-1] > waits[0] > max(ours),
+                why="" if waits[-1] > waits[0] > max(ours) else "the stream is too short for results to wait.",
+            ),
+            Verdict(
+                claim="7.1",
+                published="any order takes less time too",
+                found="any order ÷ OPOB: " + ", ".join(f"{one:.1f}" for one in times),
+                agrees=max(times) < 1,
+                why=""
+                if max(times) < 1
+                else "OPOB is bare here, the join alone on arrays; ours is a whole engine, and the "
+                "fixed cost of an epoch is most of a second of so few rows. The ratio falls as rows grow.",
             ),
         ],
     )

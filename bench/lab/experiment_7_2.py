@@ -44,7 +44,7 @@ def run(scale: float) -> Outcome:
     less, far = max(ratios) <= 1.02, inputs[-1] < 0.5
     return Outcome(
         title=f"pairs within n seconds by minute, 2 links of {rate}/s",
-        columns=["n and join", "peak rows", "peak bytes", "process bytes", "a pair waits s", "time s"],
+        columns=["n and join", "peak rows", "peak bytes", "process bytes", "a pair waits s", "CPU s"],
         rows=shown,
         panels=[Panel(title="peak state", x="n, s", y="rows", lines=rows, log_y=True)],
         verdicts=[

@@ -71,7 +71,7 @@ def works(shrink: float) -> dict[Cell, np.ndarray]:
 
 def run(scale: float) -> Outcome:
     """Four numbers of groups, three sizes of table; groups, slots and buffer are the published ones ÷ `shrink`."""
-    shrink = 200 / min(max(scale, 0.1), 4)
+    shrink = 100 / min(max(scale, 0.05), 4)
     work = works(shrink)
     free = Server(packet=PACKET, partial=PARTIAL, places=float("inf"))
     known = work[CALIBRATED]

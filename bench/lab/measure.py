@@ -55,9 +55,12 @@ class Side:
 
     answer: pa.Table
     seconds: float
+    """Of the processor: other work on the machine changes it little, while it may double the time of the clock."""
     peak: Held
     process: int
     """Bytes by which the process grew."""
+    pieces: list[tuple[int, pa.Table]] = field(default_factory=list[tuple[int, pa.Table]])
+    """What left in each epoch, for the engine's side."""
     latencies: list[float] = field(default_factory=list[float])
     """Seconds from the arrival of what let results go to their leaving, for each time that any left."""
 
@@ -86,12 +89,12 @@ def millstream(inputs: Mapping[str, Input], ask: Callable[..., ms.Query]) -> Sid
     engine = ms.Engine(host="local")
     stamps: list[float] = []
     latencies: list[float] = []
-    left: list[pa.Table] = []
+    left: list[tuple[int, pa.Table]] = []
 
-    def leave(rows: pa.Table, _epoch: int) -> None:
+    def leave(rows: pa.Table, epoch: int) -> None:
         if rows.num_rows:
             latencies.append(time.perf_counter() - stamps[-1])
-            left.append(rows)
+            left.append((epoch, rows))
 
     streams = [
         engine.stream(name, one.feed(stamps), progress=ms.supplied(one.attribute), schema=one.epochs[0][0].schema)
@@ -99,14 +102,14 @@ def millstream(inputs: Mapping[str, Input], ask: Callable[..., ms.Query]) -> Sid
     ]
     query = ask(*streams).for_each(leave).named("q")
     with ProcessPeak() as process:
-        began = time.perf_counter()
+        began = time.process_time()
         handle = engine.start(ms.available_now(), end_of_stream=True)
         handle.await_termination()
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     operators = handle.progress["queries"]["q"]["operators"]
     peak = Held(sum(one["peak_rows"] for one in operators), sum(one["peak_bytes"] for one in operators))
-    answer = pa.concat_tables(left) if left else query.schema.empty_table()
-    return Side(answer=answer, seconds=seconds, peak=peak, process=process.nbytes, latencies=latencies)
+    answer = pa.concat_tables([rows for _, rows in left]) if left else query.schema.empty_table()
+    return Side(answer=answer, seconds=seconds, peak=peak, process=process.nbytes, pieces=left, latencies=latencies)
 
 
 def comparator(steps: Callable[[], Iterator[pa.Table]], held: Callable[[], Held]) -> Side:
@@ -114,23 +117,20 @@ def comparator(steps: Callable[[], Iterator[pa.Table]], held: Callable[[], Held]
     latencies: list[float] = []
     left: list[pa.Table] = []
     with ProcessPeak() as process:
-        began = last = time.perf_counter()
+        began, last = time.process_time(), time.perf_counter()
         for rows in steps():
             now = time.perf_counter()
             if rows.num_rows:
                 latencies.append(now - last)
                 left.append(rows)
             last = now
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     answer = pa.concat_tables(left, promote_options="permissive") if left else pa.table({})
     return Side(answer=answer, seconds=seconds, peak=held(), process=process.nbytes, latencies=latencies)
 
 
 def best_seconds(runs: Mapping[str, Callable[[], Side]], rounds: int) -> dict[str, tuple[Side, float]]:
-    """Sides run in turn, `rounds` times after a warm-up: the last run of each, and the least of its times.
-
-    The least and not the median: whatever else the machine does can only add to it.
-    """
+    """Sides run in turn, `rounds` times after a warm-up: the last run of each, and the least of its times."""
     taken: dict[str, list[Side]] = {name: [] for name in runs}
     for _ in range(rounds + 1):
         for name, run in runs.items():

@@ -16,7 +16,7 @@ class Verdict:
     found: str
     agrees: bool
     why: str = ""
-    """Where it does not agree: what is different here."""
+    """What is different here: must be said where it does not agree, and may where the numbers are far apart."""
 
     def __post_init__(self) -> None:
         """A disagreement without a reason is not a finding."""
