@@ -8,10 +8,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
+from millstream.kernels.murmur import murmur
 from support.harness import stray
 from support.joins import NEAR, Case, Row, rows, table
 
@@ -63,7 +65,8 @@ def given(folder: Path, seed: int) -> tuple[list[Row], list[Row]]:
 def test_rows_go_straight_to_where_they_meet(spark: Any, how: str, partitions: int, tmp_path: Path) -> None:
     left, right = given(tmp_path, partitions)
     options, near = list(NEAR.values())[(KINDS.index(how) + partitions) % len(NEAR)]
-    case = Case(how, keys=("k",), options=options, near=near)
+    keys = (("k",), ("j",), ("k", "j"))[(KINDS.index(how) + partitions) % 3]
+    case = Case(how, keys=keys, options=options, near=near)
     engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=partitions)
     a, b = both(engine, frames(spark, tmp_path))
     query = case.query(a, b).named("q")
@@ -116,7 +119,7 @@ def test_a_stream_with_itself_and_what_is_above_joins(spark: Any, tmp_path: Path
     assert here == there
 
 
-@pytest.mark.parametrize("keys", [("k",), ()])
+@pytest.mark.parametrize("keys", [("k",), ("j",), ()])
 def test_a_restart_with_other_partitions_goes_on(spark: Any, keys: tuple[str, ...], tmp_path: Path) -> None:
     rnd = random.Random(5)
     left, right = rows(rnd, 90, span=120), rows(rnd, 80, span=120)
@@ -136,3 +139,15 @@ def test_a_restart_with_other_partitions_goes_on(spark: Any, keys: tuple[str, ..
         found += case.got(query.table())
 
     assert case.answer(table(left), table(right, second=True)) == found
+
+
+def test_kernels_hash_whole_numbers_as_spark_does(spark: Any) -> None:
+    rnd = random.Random(3)
+    ends = [0, -1, 1, 2**63 - 1, -(2**63), None]
+    wide = pa.array([*ends, *(rnd.randint(-(2**63), 2**63 - 1) for _ in range(200))], pa.int64())
+    narrow = pa.array([rnd.choice([None, -(2**31), rnd.randint(-1000, 1000)]) for _ in wide], pa.int32())
+    frame = spark.createDataFrame(pa.table({"wide": wide, "narrow": narrow}))
+
+    found = [row[0] for row in frame.selectExpr("hash(wide, narrow)").collect()]
+
+    assert found == murmur([wide, narrow], len(wide)).tolist()
