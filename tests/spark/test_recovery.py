@@ -187,7 +187,7 @@ def ask_numbered(engine: ms.Engine, question: str, tables: list[pa.Table]) -> An
 
 MOVED = (
     "sliding", "several by window", "differential", "adaptive", "landmark", "sessions", "slide by tuple", "rows by key",
-    "distinct", "chain",
+    "distinct", "chain", "as of", "difference", "enriched",
 )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+
 import millstream as ms
 
 Ask = Callable[[ms.Stream], Any]
@@ -23,6 +25,20 @@ def _distinct(stream: ms.Stream) -> Any:
 def _chain(stream: ms.Stream) -> Any:
     counts = stream.window("ts", range=10, slide=5).group_by("k").agg(n=ms.count())
     return counts.window("window_end", range=20).agg(most=ms.max("n"), windows=ms.count())
+
+
+def _as_of(stream: ms.Stream) -> Any:
+    later = stream.where("v > 2").select("ts AS at", "k AS key", "v AS w")
+    return stream.join_as_of(later, on=[("k", "key")], time=("ts", "at"), within=15, how="left", strict=True)
+
+
+def _difference(stream: ms.Stream) -> Any:
+    return stream.select("ts", "k").difference(stream.where("v > 2").select("ts", "k"))
+
+
+def _enriched(stream: ms.Stream) -> Any:
+    known = pa.table({"k": ["a", "b", "b", None], "kind": ["one", "two", "three", "none"]})
+    return stream.enrich(known, on="k", how="left").window("ts", range=10).group_by("kind").agg(**BOUNDED)
 
 
 QUESTIONS: dict[str, Ask] = {
@@ -45,4 +61,7 @@ QUESTIONS: dict[str, Ask] = {
     "distinct": _distinct,
     "sort": lambda s: s.sort("ts"),
     "chain": _chain,
+    "as of": _as_of,
+    "difference": _difference,
+    "enriched": _enriched,
 }
