@@ -14,6 +14,7 @@ import pytest
 import millstream as ms
 from millstream.core.progress import Progress
 from millstream.ops.as_of import AsOf
+from millstream.plan.forms import form_of
 from millstream.runtime.batch import Batch
 from millstream.runtime.epoch import step
 from millstream.runtime.graph import Graph
@@ -187,3 +188,52 @@ def moments(rnd: random.Random, *, group_wise: bool) -> list[tuple[int, list[Row
         side = rnd.choice([one for one in sides if one])
         mixed.append(side.pop(0))
     return mixed
+
+
+# --- contracts --------------------------------------------------------------------------------------
+
+DECLARED = {
+    "time": (lambda mark: ms.supplied("ts" + mark)),
+    "time of each key": (lambda mark: ms.supplied("ts" + mark, per="k" + mark)),
+    "keys": (lambda mark: ms.supplied(per="k" + mark)),
+}
+
+
+def covering(what: str, mark: str) -> list[Any]:
+    """Promises of one kind that speak of every row of the keys a, b and c."""
+    match what:
+        case "time":
+            return [ms.punctuation("ts" + mark, before=1000)]
+        case "time of each key":
+            return [ms.punctuation("ts" + mark, before=1000, **{"k" + mark: key}) for key in "abc"]
+        case _:
+            return [ms.punctuation(**{"k" + mark: key}) for key in "abc"]
+
+
+@pytest.mark.parametrize("within", [None, 7])
+@pytest.mark.parametrize("right", DECLARED)
+@pytest.mark.parametrize("left", DECLARED)
+def test_it_forgets_if_its_contract_says_so_and_keeps_what_it_promises(
+    left: str, right: str, within: int | None
+) -> None:
+    asked, rnd = Question(within=within), random.Random(1)
+    engine = ms.Engine(host="local")
+    a = engine.stream("a", [], schema=table([]).schema, progress=DECLARED[left](""))
+    b = engine.stream("b", [], schema=table([], second=True).schema, progress=DECLARED[right]("2"))
+    asked.query(a, b).named("q")
+    checked = engine.check()["q"].checked
+    form = form_of(engine._queries["q"].node, ends=False)
+    offered = form.offers([form_of(one.node, ends=False).offers(())[0].out for one in (a, b)])
+
+    watched = Watched(asked)
+    for side in (0, 1):
+        watched.step(side, rows(rnd, 40, span=60, keys="abc"), [])
+    for side, what in enumerate((left, right)):
+        watched.step(side, [], covering(what, "2" if side else ""))
+
+    assert checked.safe is (watched.operator.store.rows == 0) is bool(offered)
+    promised = watched.operator.promises()
+    row = {"ts": 5, "k": "a", "ts2": 5, "k2": "a"}
+    for template in offered[0].out if offered else ():
+        assert template.names <= row.keys()
+        assert promised.rules_out({name: row[name] for name in template.names}) is not None

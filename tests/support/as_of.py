@@ -24,7 +24,8 @@ class Question:
     def query(self, left: ms.Stream, right: ms.Stream) -> ms.Query:
         """On Millstream; `right` has a 2 at the end of its columns."""
         on = [(key, key + "2") for key in self.keys]
-        return left.join_as_of(right, on=on, how=self.how, within=self.within, strict=self.strict)
+        times = ("ts", "ts2")
+        return left.join_as_of(right, on=on, how=self.how, time=times, within=self.within, strict=self.strict)
 
     def chooses(self, at: int, rows: Iterable[Row]) -> Row | None:
         """Of right rows of one key, the partner of a left row at this time."""
