@@ -51,6 +51,7 @@ from millstream.api.progress import (
 from millstream.api.query import Query
 from millstream.api.script import Script
 from millstream.api.stream import Stream
+from millstream.api.table import Table
 from millstream.api.triggers import available_now, every, once
 from millstream.core.errors import (
     AggregateError,
@@ -96,6 +97,7 @@ __all__ = [
     "SqlError",
     "StateError",
     "Stream",
+    "Table",
     "WindowError",
     "approx_distinct",
     "approx_heavy_hitters",
