@@ -90,7 +90,7 @@ class Question:
         for first, last in zip(np.append(0, cuts[:-1]).tolist(), cuts.tolist(), strict=True):
             epochs.append((self.arrival.rows.slice(first, last - first), int(self.arrival.bounds[last - 1])))
         side = millstream(
-            {"s": Input(epochs=epochs, attribute="ts")},
+            {"s": Input(epochs=epochs, attribute="ts", apart=True)},
             lambda s: s.window("ts", range=self.size, slide=self.slide).agg(n=ms.count(), sum=ms.sum("value")),
         )
         found = {row["window_id"]: (row["n"], row["sum"]) for row in side.answer.to_pylist()}

@@ -37,7 +37,7 @@ def run(scale: float) -> Outcome:
 
         def by(strategy: str, epochs: list[tuple[pa.Table, int | None]] = epochs) -> Side:
             return millstream(
-                {"p": Input(epochs=epochs, attribute="ts")},
+                {"p": Input(epochs=epochs, attribute="ts", apart=True)},
                 lambda p: p.window("ts", range=SECOND).group_by("srcIP").agg(bytes=ms.sum("len"), strategy=strategy),
             )
 

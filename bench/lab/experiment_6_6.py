@@ -32,7 +32,7 @@ def run(scale: float) -> Outcome:
     state: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     time: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     for lag in some(LAGS, scale):
-        streams = inputs(main1=Late(busy[0]), main2=Late(busy[1]), control=Late(quiet, lag))
+        streams = inputs(apart=True, main1=Late(busy[0]), main2=Late(busy[1]), control=Late(quiet, lag))
 
         def by(strategy: str, streams: dict[str, Input] = streams) -> Side:
             return millstream(

@@ -16,7 +16,7 @@ WIDTHS = (1, 3, 5, 9)  # seconds
 
 def run(scale: float) -> Outcome:
     """Three joins at four widths."""
-    rate = max(40, int(200 * scale))
+    rate = max(40, int(1_000 * scale))
     links = Links.make(rate, seconds=15 + int(60 * min(scale, 1)), conversations=rate)
     shown: list[list[object]] = []
     rows: dict[str, list[tuple[float, float]]] = {"any order": [], "OPIB": [], "OPOB": []}

@@ -39,10 +39,13 @@ def seconds_of(links: Sequence[Late]) -> range:
     return range(max((int(values(one.rows, "ts")[-1]) // UNIT + 1 + one.lag for one in links), default=0))
 
 
-def inputs(**links: Late) -> dict[str, Input]:
-    """The links as streams of the engine, a second an epoch."""
+def inputs(*, apart: bool = False, **links: Late) -> dict[str, Input]:
+    """The links as streams of the engine, a second an epoch, or two if punctuation comes `apart`."""
     time = seconds_of(list(links.values()))
-    return {name: Input(epochs=[link.second(now) for now in time], attribute="ts") for name, link in links.items()}
+    return {
+        name: Input(epochs=[link.second(now) for now in time], attribute="ts", apart=apart)
+        for name, link in links.items()
+    }
 
 
 def steps(links: Sequence[Late]) -> Iterator[tuple[int, pa.Table, int | None]]:

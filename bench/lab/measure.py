@@ -76,12 +76,16 @@ class Input:
 
     epochs: Sequence[tuple[pa.Table, int | None]]
     attribute: str
+    apart: bool = False
+    """Whether punctuation comes in an epoch of its own after its rows, so that latency is counted from it alone."""
 
     def feed(self, stamps: list[float]) -> Iterator[ms.Epoch]:
         """The epochs, and when each was handed over."""
         for rows, bound in self.epochs:
-            stamps.append(time.perf_counter())
-            yield ms.Epoch(rows, [] if bound is None else [ms.punctuation(self.attribute, before=bound)])
+            said = [] if bound is None else [ms.punctuation(self.attribute, before=bound)]
+            for came, then in ((rows, []), (rows.slice(0, 0), said)) if self.apart else ((rows, said),):
+                stamps.append(time.perf_counter())
+                yield ms.Epoch(came, then)
 
 
 def millstream(inputs: Mapping[str, Input], ask: Callable[..., ms.Query]) -> Side:
