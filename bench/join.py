@@ -50,7 +50,7 @@ class Setting:
     band: float = 5
     """Seconds to either side."""
     disorder: float = 1
-    files: int = 6
+    files: int = 5
     hot: float = 0
     """The share of rows that have one key."""
     per_second: int = PER_SECOND
@@ -82,7 +82,7 @@ def make_input(folder: Path, setting: Setting) -> None:
         for i in range(setting.files):
             path = folder / name / f"{i:04d}.parquet"
             pq.write_table(rows.slice(i * size, size), path)
-            os.utime(path, (1_700_000_000 + i,) * 2)
+            os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
 
 
 def read(spark: SparkSession, folder: Path) -> DataFrame:
@@ -152,10 +152,10 @@ def compare(spark: SparkSession, folder: Path, setting: Setting) -> int:
             f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
             f"ON a.k = b.k AND b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
         )
-        answers = [duckdb.sql(whole).fetchall()]
+        answers = [duckdb.connect().sql(whole).fetchall()]
         for name in ("native", "millstream"):
             text = f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/{name}/*.parquet'"
-            answers.append(duckdb.sql(text).fetchall())
+            answers.append(duckdb.connect().sql(text).fetchall())
         assert answers[0] == answers[1] == answers[2], f"the answers differ: {answers}"
         return int(answers[0][0][0])
 
@@ -184,10 +184,15 @@ def against_native(spark: SparkSession, rounds: int) -> dict[str, Any]:
         cpu = {name: statistics.median(values) for name, values in cpus.items()}
         cell = f"{store} ±{band} s"
         out[cell] = {
-            "rows": setting.rows, "pairs": pairs, "wall_ms_per_epoch": wall, "cpu_seconds_per_row": cpu, "rounds": rounds,
-            "wall_ratio": wall["native"] / wall["millstream"], "cpu_ratio": cpu["native"] / cpu["millstream"],
+            "rows": setting.rows,
+            "pairs": pairs,
+            "wall_ms_per_epoch": wall,
+            "cpu_seconds_per_row": cpu,
+            "rounds": rounds,
+            "wall_ratio": wall["native"] / wall["millstream"],
+            "cpu_ratio": cpu["native"] / cpu["millstream"],
             "load": load(),
-        }  # fmt: skip
+        }
         shown.append((cell, setting.name, out[cell]["wall_ratio"], out[cell]["cpu_ratio"], JOINS[store]))
         show(f"native ÷ Millstream, warm epochs ({load()})", ("store", "streams", "wall", "CPU a row", "wanted"), shown)
     return out
@@ -268,11 +273,11 @@ def keyless(spark: SparkSession, rounds: int) -> dict[str, Any]:
         make_input(folder, setting)
         with tempfile.TemporaryDirectory() as place:
             millstream(spark, folder, setting, out=Path(place, "out"), keyed=False)
-            found = duckdb.sql(
+            found = duckdb.connect().sql(
                 f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/out/*.parquet'"
             ).fetchall()
         near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
-        whole = duckdb.sql(
+        whole = duckdb.connect().sql(
             f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
             f"ON b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
         ).fetchall()

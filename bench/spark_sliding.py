@@ -160,7 +160,7 @@ def check(spark: SparkSession, folder: Path, ratio: int) -> int:
         mine = f"SELECT epoch_us(window_end), auction, top, n FROM '{place}/millstream/*.parquet'"
         newest = f'(SELECT max(epoch_us("window"."end")) FROM \'{place}/native/*.parquet\')'
         closed = f"{mine} WHERE epoch_us(window_end) <= {newest}"
-        ((same, rows),) = duckdb.sql(
+        ((same, rows),) = duckdb.connect().sql(
             f"SELECT NOT EXISTS (({theirs}) EXCEPT ALL ({closed})) AND NOT EXISTS (({closed}) EXCEPT ALL ({theirs})),"
             f" (SELECT count(*) FROM ({theirs}))"
         ).fetchall()

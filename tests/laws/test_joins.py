@@ -64,7 +64,7 @@ def test_nothing_leaves_that_was_ruled_out_before(how: str, near: str) -> None:
                     join.table(side, epochs[epoch].rows)
             for side, epochs in enumerate(sides):
                 for one in epochs[epoch].punctuations if epoch < len(epochs) else ():
-                    join.bound(side, one.pattern.attributes[("ts", "ts2")[side]].bound)
+                    join.promise(side, Punctuation(one.pattern))  # type: ignore[union-attr]
         join.end(rnd.randint(0, 1))
         join.end(0)
         join.end(1)

@@ -31,7 +31,7 @@ def written(folder: Path, given: list[Row], name: str, files: int = 3) -> Path:
     for i in range(files):
         path = folder / name / f"{i:03d}.parquet"
         pq.write_table(table(given[i * size : (i + 1) * size], second=name == "b"), path)
-        os.utime(path, (1_700_000_000 + i,) * 2)
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
     return folder / name
 
 

@@ -280,7 +280,8 @@ BY_DUCKDB = {
     + SAME.format("a", "b", "5 minutes"),
     "Q5-8": f"SELECT a.srcIP, b.destIP, b.ts FROM Main1 a, Main2 b WHERE a.srcIP = b.destIP AND {MINUTES}",
     "Q7-1": "SELECT a.ts, b.ts, count(*) FROM S0 a, S1 b WHERE a.srcIP = b.destIP AND "
-    "((a.ts < b.ts AND a.flag = 'SYN' AND b.flag = 'SYN_ACK') OR (a.ts > b.ts AND a.flag = 'SYN_ACK' AND b.flag = 'SYN')) "
+    "((a.ts < b.ts AND a.flag = 'SYN' AND b.flag = 'SYN_ACK') "
+    "OR (a.ts > b.ts AND a.flag = 'SYN_ACK' AND b.flag = 'SYN')) "
     f"AND {NEAR.format('a', 'b', '2 minutes', '2 minutes')} GROUP BY a.ts, b.ts",
     "Q7-2": "SELECT count(*) FROM M1 a, M2 b WHERE a.srcIP = b.destIP AND a.destIP = b.srcIP AND "
     f"{NEAR.format('a', 'b', '5 seconds', '5 seconds')} GROUP BY time_bucket(INTERVAL 1 minute, a.ts)",

@@ -55,9 +55,11 @@ class Direct:
 def direct(program: Program) -> Direct | None:
     """How Spark can bring this program's rows to where they meet, if it can."""
     first = list(program.stops(1))
-    if len(first) != 1 or not isinstance(first[0][1], nodes.Join) or not first[0][1].keys:
+    if len(first) != 1:
         return None
     stop, join = first[0]
+    if not isinstance(join, nodes.Join) or not join.keys:
+        return None
     keys: dict[str, tuple[str, ...]] = {}
     for i, source in enumerate(program.nodes):
         if isinstance(source, nodes.Source):

@@ -51,8 +51,8 @@ class Jobs:
         """Rows enter and meet; `what` is shown in Spark's own pages."""
         if reduction is not None and not arrivals.local and (reduction.by_cells or not self._scattered):
             return self._reduce(program, order, arrivals, reduction, what)
-        straight = None if arrivals.frame is None or arrivals.local else self._direct_of(program)
-        if straight is not None and set(straight.keys) == set(arrivals.tags.schemas):
+        straight = None if arrivals.local else self._direct_of(program)
+        if straight is not None and arrivals.frame is not None and set(straight.keys) == set(arrivals.tags.schemas):
             met = straight(arrivals.frame, arrivals.tags)
             met = met.mapInArrow(entering_to_meet(program, order, arrivals.tags), PARCEL)
             return self._collect(program, self._levels(program, order, met, 2), what)

@@ -82,19 +82,20 @@ class Join(Operator):
     def _readable(self, port: int, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
         """The rows that have a coordinate, and their coordinates; the others are rejected."""
         near = self.spec.near
+        nowhere = np.zeros(len(rows), dtype=np.int64)
         if near is None:
-            return rows, np.zeros(rows.num_rows, dtype=np.int64)
+            return rows, nowhere
         name = near.names[port]
         if rows[name].null_count:
             self.reject(rows.filter(pc.is_null(rows[name])), f"{name} is null")
             rows = rows.filter(pc.is_valid(rows[name]))
         if not rows.num_rows:
-            return rows, np.zeros(0, dtype=np.int64)
+            return rows, nowhere[:0]
         ticks = to_ticks(rows[name])
         far = too_far(ticks, near.farthest)
         if far is not None:
             self.reject(rows.filter(pa.array(far)), f"{name} is too far out for the join")
-            rows, ticks = rows.filter(pa.array(~far)), ticks[~far]
+            rows, ticks = rows.filter(pa.array(~far)), to_ticks(rows.filter(pa.array(~far))[name])
         return rows, near.coordinates(ticks)
 
     def _meet(self, port: int, mine: Held, found: np.ndarray) -> Iterator[pa.Table]:
@@ -185,8 +186,8 @@ class Join(Operator):
         """Which rows of a side can have no later partner."""
         other = self.progress[1 - side]
         if other.ended:
-            return np.ones(held.rows.num_rows, dtype=np.bool_)
-        gone = held.run.at < self._done(side)
+            return np.ones(len(held.run.at), dtype=np.bool_)
+        gone = np.less(held.run.at, self._done(side))
         if says_of_keys(self.spec, side, other):
             gone |= by_keys(self.spec, side, other, held.rows, held.run.at, self._ordered[side])
         return gone
