@@ -155,8 +155,7 @@ class AsOf(Operator):
         """The bound on a port's time for the keys of each row of a side."""
         progress, names = self.progress[port], self.spec.key_columns(port)
         if not names or not (progress.grouped or progress.over) or not rows.num_rows:
-            alike: np.ndarray = np.full(rows.num_rows, progress.bound(self.spec.time[port]), dtype=np.int64)
-            return alike
+            return np.full(int(rows.num_rows), progress.bound(self.spec.time[port]), dtype=np.int64)
         found = encode([rows[name] for name in self.spec.key_columns(side)], rows.num_rows)
         groups = rows.select(self.spec.key_columns(side)).take(pa.array(found.first)).rename_columns(names)
         return group_bounds(progress, self.spec.time[port], groups, tuple(names))[found.codes]
