@@ -151,7 +151,8 @@ and SVG) and the growth of the process are in `bench/results/lab-*`. {conditions
 
 {chr(10).join(notes)}
 
-{agreed} of {len(verdicts)} claims agree:
+{agreed} of {len(verdicts)} claims agree. What counts as agreeing is set in each experiment's file, for the publications
+mostly give shapes; some settings were changed after first runs, as the notes say:
 
 {table(["experiment", "claim", "published", "found", "agrees"], rows)}
 

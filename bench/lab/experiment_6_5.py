@@ -91,4 +91,5 @@ def run(scale: float) -> Outcome:
                 "the published gain is fewer hash entries; columns have none, and choosing by group is work on top.",
             ),
         ],
+        notes=["CPU time replaced the clock's after first runs on a busy machine, which differed from one another"],
     )  # fmt: skip

@@ -6,15 +6,17 @@ Published: the order-agnostic join is far better, above all in memory and latenc
 from __future__ import annotations
 
 from comparators.opob import Opob
-from lab.band_joins import Links
+from lab.band_joins import Joined, Links
 from lab.outcome import Outcome, Panel, Verdict
 from lab.scaling import some
 
-WIDTHS = (1, 3, 5, 9)  # seconds
+WIDTHS = (1, 5, 9)  # seconds
+CLEAR = 0.8  # the ratio of times below which one is less beyond the spread of runs
+FEW = 16  # how many times fewer packets a second the times are compared at besides
 
 
 def run(scale: float) -> Outcome:
-    """Both joins at four widths."""
+    """Both joins at three widths."""
     rate = max(40, int(4_000 * scale))
     links = Links.make(rate, seconds=15 + int(50 * min(scale, 1)), conversations=rate)
     shown: list[list[object]] = []
@@ -31,7 +33,9 @@ def run(scale: float) -> Outcome:
                 [f"{width} s {name}", one.side.peak.rows, one.side.peak.nbytes, one.side.process, one.wait,
                  one.side.latency * 1000, one.side.seconds]
             )  # fmt: skip
-        times.append(sides["any order"].side.seconds / sides["OPOB"].side.seconds)
+        times.append(_times(links, width, sides))
+    fewer = Links.make(max(20, rate // FEW), seconds=20, conversations=max(20, rate // FEW))
+    few_ratio = _times(fewer, 5, {"any order": fewer.ours(5000), "OPOB": fewer.theirs(Opob, 5000)})
     gaps = [theirs[1] / mine[1] for mine, theirs in zip(state["any order"], state["OPOB"], strict=True)]
     waits, ours = ([one[1] for one in wait[name]] for name in ("OPOB", "any order"))
     wider = all(gap > 1 for gap in gaps) and gaps[-1] > gaps[0]
@@ -63,12 +67,23 @@ def run(scale: float) -> Outcome:
                 claim="7.1",
                 published="any order takes less time too",
                 found="any order ÷ OPOB: " + ", ".join(f"{one:.1f}" for one in times),
-                agrees=max(times) < 1,
+                agrees=max(times) < CLEAR,
                 why=""
-                if max(times) < 1
-                else "OPOB is bare here, the join alone on arrays; ours is a whole engine, and the "
-                "fixed cost of an epoch is most of a second of so few rows. The ratio falls as rows grow.",
+                if max(times) < CLEAR
+                else "runs differ by a fifth, so this is a draw. OPOB is bare here, the join alone "
+                "on arrays; ours is a whole engine, and with few packets the fixed cost of an epoch outweighs it.",
             ),
         ],
-        notes=["latency is from the arrival of a second of rows with its punctuation, for both sides"],
+        notes=[
+            "latency is from the arrival of a second of rows with its punctuation, for both sides",
+            "the rate was raised to the published one after first runs, and the claim on time depends on it: with "
+            f"{FEW} times fewer packets any order ÷ OPOB is {few_ratio:.1f} at 5 s",
+        ],
     )
+
+
+def _times(links: Links, width: int, first: dict[str, Joined]) -> float:
+    """CPU time in any order ÷ OPOB's, each the lesser of two runs: the first of all has to warm up."""
+    again = {"any order": links.ours(width * 1000), "OPOB": links.theirs(Opob, width * 1000)}
+    least = {name: min(one.side.seconds, again[name].side.seconds) for name, one in first.items()}
+    return least["any order"] / least["OPOB"]

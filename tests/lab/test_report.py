@@ -31,7 +31,7 @@ def test_every_claim_is_a_row_and_a_difference_has_its_reason(tmp_path: Path) ->
 
     assert "| 6.4 | title of 6.4 | 3 |" in text
     assert "- 6.4: a note." in text
-    assert "2 of 3 claims agree" in text
+    assert "2 of 3 claims agree." in text
     assert "| 6.4 | H1 | 0.3 | 0.26 | yes |" in text
     assert "| 8.5 | H10 | 0.3 | 0.26 | yes |" in text
     assert "- 6.4, H1: 0.3. Here: columns." in text
