@@ -101,6 +101,51 @@ def test_sql_with_strict_and_closed_ends_means_the_same_to_duckdb(word: str, end
             assert whole(text, left, right) == Counter(pairs)
 
 
+TEXTS = {
+    "a band and a condition on values": "SELECT a.id, b.id2 FROM a JOIN b "
+    "ON b.ts2 BETWEEN a.ts - 2 AND a.ts + 2 AND abs(a.v - b.v2) < 3",
+    "differences of times": "SELECT a.id, b.id2 FROM a, b WHERE b.ts2 - a.ts < 4 AND a.ts - b.ts2 <= 1 AND a.v < b.v2",
+    "semi": "SELECT a.id FROM a SEMI JOIN b ON a.k = b.k2 AND a.ts = b.ts2",
+    "anti, by a value": "SELECT a.id FROM a ANTI JOIN b ON b.ts2 BETWEEN a.ts AND a.ts + 3 AND a.v = b.v2",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_sql_of_other_shapes_means_the_same_to_duckdb(name: str) -> None:
+    for seed in range(3):
+        rnd = random.Random(seed)
+        left, right = rows(rnd, 60, span=90), rows(rnd, 50, span=90)
+        engine = ms.Engine(host="local")
+        streams(engine, arriving(rnd, left), arriving(rnd, right, name="ts2"))
+        query = engine.sql(TEXTS[name], name="q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        found = Counter(zip(*(column.to_pylist() for column in query.table().columns), strict=True))
+        assert whole(TEXTS[name], left, right) == found
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 4), (3, 2), (5, 5)])
+def test_windows_after_both_streams_pair_the_rows_that_share_a_window(first: int, second: int) -> None:
+    """Spec §2.7: a row is in the windows from its own time on, as many as its RANGE; a pair that shares many is one."""
+    rnd = random.Random(first * 10 + second)
+    left, right = rows(rnd, 40, span=30), rows(rnd, 40, span=30)
+    engine = ms.Engine(host="local")
+    streams(engine, arriving(rnd, left), arriving(rnd, right, name="ts2"))
+    text = f"SELECT a.id, b.id2 FROM a [RANGE {first}, WATTR ts], b [RANGE {second}, WATTR ts2] WHERE a.k = b.k2"
+    query = engine.sql(text, name="q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    shared = {
+        (one["id"], other["id"])
+        for one in left
+        for other in right
+        if one["k"] is not None and one["k"] == other["k"]
+        and {*range(one["ts"], one["ts"] + first)} & {*range(other["ts"], other["ts"] + second)}
+    }  # fmt: skip
+    found = query.table()
+    assert shared
+    assert sorted(shared) == sorted(zip(found["id"].to_pylist(), found["id2"].to_pylist(), strict=True))
+
+
 @pytest.mark.parametrize("partitions", [0, 3])
 def test_a_stream_joined_with_itself(partitions: int, tmp_path: Path) -> None:
     text = "SELECT x.id AS one, y.id AS other FROM a x JOIN a y ON x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + 5"

@@ -21,7 +21,7 @@ from millstream.kernels.pairs import Reach, pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
 from millstream.ops.join.held import Held, of_side, tidy
-from millstream.ops.join.leaving import Leaving
+from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.promise import promised
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.spec import JoinSpec
@@ -77,7 +77,7 @@ class Join(Operator):
         stays = ~gone if self.spec.pairs_leave or port else ~gone & ~found
         if stays.any():
             self.store.add((mine if stays.all() else mine.where(stays)).segment(port))
-        return out
+        return gathered(out)
 
     def _readable(self, port: int, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
         """The rows that have a coordinate, and their coordinates; the others are rejected."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from millstream.kernels.pairs import BLOCK
 from millstream.ops.join.spec import LEFT, RIGHT, JoinSpec
 
 
@@ -61,3 +62,15 @@ class Leaving:
         if (of, side) == (LEFT, RIGHT) and column in self.spec.shared:
             return rows[self.spec.shared[column]]
         return pa.nulls(rows.num_rows, self.spec.schema.field(name).type)
+
+
+def gathered(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """The same rows in fewer tables: what comes after is dear by the table, and cheap by the row."""
+    out: list[pa.Table] = []
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(one.num_rows for one in waiting) >= BLOCK:
+            out.append(pa.concat_tables(waiting))
+            waiting = []
+    return [*out, pa.concat_tables(waiting)] if waiting else out
