@@ -6,6 +6,7 @@ Spark is in `tests/spark/test_recovery.py`.
 
 from __future__ import annotations
 
+import gc
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 import millstream as ms
 from millstream.core.errors import RunError
+from millstream.spark.host import SparkHost
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
 from support.disk import rows_of, without_epoch
@@ -133,3 +135,14 @@ def test_crashes_and_moves_change_no_answer(
         run = life.begin(last)
         assert ended(run) is None
         life.check(run)
+
+
+def test_a_checkpoint_that_nobody_named_goes_with_its_engine() -> None:
+    host = SparkHost(None, None, 2)  # type: ignore[arg-type]  # nobody asks for the session
+    folder = host.checkpoint
+    assert folder.is_dir()
+
+    del host
+    gc.collect()
+
+    assert not folder.exists()

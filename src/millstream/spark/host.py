@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,9 @@ class SparkHost:
         self.spark = spark
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
-        self.temporary = checkpoint is None
         self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
+        if checkpoint is None:  # nobody can come back to it
+            weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
         self.manifests = Manifests(self.checkpoint)
         self.tables = Tables()
         self.table_files = TableFiles(self.checkpoint, self.tables)
