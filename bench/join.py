@@ -273,14 +273,20 @@ def keyless(spark: SparkSession, rounds: int) -> dict[str, Any]:
         make_input(folder, setting)
         with tempfile.TemporaryDirectory() as place:
             millstream(spark, folder, setting, out=Path(place, "out"), keyed=False)
-            found = duckdb.connect().sql(
-                f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/out/*.parquet'"
-            ).fetchall()
+            found = (
+                duckdb.connect()
+                .sql(f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/out/*.parquet'")
+                .fetchall()
+            )
         near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
-        whole = duckdb.connect().sql(
-            f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
-            f"ON b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
-        ).fetchall()
+        whole = (
+            duckdb.connect()
+            .sql(
+                f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
+                f"ON b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
+            )
+            .fetchall()
+        )
         assert whole == found, f"the answers differ: {whole} and {found}"
         for _ in range(rounds):
             for partitions, taken in walls.items():

@@ -160,10 +160,14 @@ def check(spark: SparkSession, folder: Path, ratio: int) -> int:
         mine = f"SELECT epoch_us(window_end), auction, top, n FROM '{place}/millstream/*.parquet'"
         newest = f'(SELECT max(epoch_us("window"."end")) FROM \'{place}/native/*.parquet\')'
         closed = f"{mine} WHERE epoch_us(window_end) <= {newest}"
-        ((same, rows),) = duckdb.connect().sql(
-            f"SELECT NOT EXISTS (({theirs}) EXCEPT ALL ({closed})) AND NOT EXISTS (({closed}) EXCEPT ALL ({theirs})),"
-            f" (SELECT count(*) FROM ({theirs}))"
-        ).fetchall()
+        ((same, rows),) = (
+            duckdb.connect()
+            .sql(
+                f"SELECT NOT EXISTS (({theirs}) EXCEPT ALL ({closed})) AND NOT EXISTS (({closed}) EXCEPT ALL ({theirs})),"
+                f" (SELECT count(*) FROM ({theirs}))"
+            )
+            .fetchall()
+        )
         assert rows, "nothing to compare: no window of native's closed"
         assert same, f"native and Millstream differ ({rows} rows of native)"
         return int(rows)
