@@ -163,8 +163,8 @@ def check(spark: SparkSession, folder: Path, ratio: int) -> int:
         ((same, rows),) = (
             duckdb.connect()
             .sql(
-                f"SELECT NOT EXISTS (({theirs}) EXCEPT ALL ({closed})) AND NOT EXISTS (({closed}) EXCEPT ALL ({theirs})),"
-                f" (SELECT count(*) FROM ({theirs}))"
+                f"SELECT NOT EXISTS (({theirs}) EXCEPT ALL ({closed}))"
+                f" AND NOT EXISTS (({closed}) EXCEPT ALL ({theirs})), (SELECT count(*) FROM ({theirs}))"
             )
             .fetchall()
         )
