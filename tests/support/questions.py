@@ -27,6 +27,15 @@ def _chain(stream: ms.Stream) -> Any:
     return counts.window("window_end", range=20).agg(most=ms.max("n"), windows=ms.count())
 
 
+def _pairs(how: str, *, keyed: bool, **near: Any) -> Ask:
+    def ask(stream: ms.Stream) -> Any:
+        later = stream.where("v > 2").select("ts AS at", "k AS key", "v AS w")
+        on = [("k", "key")] if keyed else None
+        return stream.join(later, on=on, how=how, time=("ts", "at"), where="w > 3 OR w <> v", **near)
+
+    return ask
+
+
 def _as_of(stream: ms.Stream) -> Any:
     later = stream.where("v > 2").select("ts AS at", "k AS key", "v AS w")
     return stream.join_as_of(later, on=[("k", "key")], time=("ts", "at"), within=15, how="left", strict=True)
@@ -61,6 +70,11 @@ QUESTIONS: dict[str, Ask] = {
     "distinct": _distinct,
     "sort": lambda s: s.sort("ts"),
     "chain": _chain,
+    "pairs": _pairs("inner", keyed=True, within=(-3, 5)),
+    "pairs and all rows": _pairs("full", keyed=True, window=7),
+    "pairs without a key": _pairs("left", keyed=False, within=2),
+    "rows with a partner": _pairs("semi", keyed=True, within=4),
+    "rows without a partner": _pairs("anti", keyed=False, within=1),
     "as of": _as_of,
     "difference": _difference,
     "enriched": _enriched,
