@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from targets import TARGETS
+from targets import JOINS, TARGETS
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "docs" / "benchmarks.md"
@@ -95,7 +95,7 @@ def spark() -> str:
 
 `bench/spark_sliding.py`: one session, local[2], Parquet bids → no-op sink, one file a trigger for both sides,
 epochs of which the first two are left out, medians of interleaved runs. Native runs with its default state store. The
-closed windows of both sides are compared before any time is taken, in cells of at most 3,000,000 rows and 1,000 keys.
+closed windows of both sides are compared, row by row, before any time is taken.
 {conditions(figures)}
 
 {table(head, rows)}
@@ -117,6 +117,49 @@ def flink() -> str:
 
 {table(["range/slide", "wall: Flink ÷ ours", "CPU: Flink ÷ ours"], rows)}
 """
+
+
+def joins() -> str:
+    """Band joins on Spark, as far as they were measured."""
+    path = HERE / "results" / "join.json"
+    if not path.exists():
+        return ""
+    figures = json.loads(path.read_text())
+    out = [
+        "## Band joins on Spark\n",
+        "`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second each → no-op sink, one file of",
+        "each a trigger, the first two epochs left out, medians of interleaved runs. Pairs are compared with native's and",
+        f"with DuckDB's over the whole files before any time is taken. {conditions(figures)}\n",
+    ]
+    if "native" in figures:
+        rows = [
+            [name, one["rows"], one["pairs"], one["wall_ratio"], one["cpu_ratio"], JOINS[name.split(" ±")[0]]]
+            for name, one in figures["native"].items()
+        ]
+        head = ["native's store, band", "rows a side", "pairs", "wall: native ÷ ours", "CPU a row", "wanted"]
+        out += ["Against native's stream-stream join, 100,000 keys:\n", table(head, rows), ""]
+    if "shape" in figures:
+        rows = [[name, one["wall_ratio"], one["cpu_ratio"]] for name, one in figures["shape"].items()]
+        out += [
+            "What it costs by band, keys, disorder and skew, ÷ the first line:\n",
+            table(["streams", "wall", "CPU"], rows),
+            "",
+        ]
+    if "state" in figures:
+        rows = [[name, one["worst"], one["median"]] for name, one in figures["state"].items()]
+        head = ["streams", "worst epoch", "median"]
+        out += [
+            "Rows in state ÷ the rows that may still have a partner (wanted: at most 1.2):\n",
+            table(head, rows),
+            "",
+        ]
+    if "keyless" in figures:
+        one = figures["keyless"]
+        out.append(
+            f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs; wall time in one partition ÷ "
+            f"in two: {one['one_partition_over_two']:.2f}.\n"
+        )
+    return "\n".join(out)
 
 
 def laboratory(folder: Path = HERE / "results") -> str:
@@ -166,7 +209,7 @@ def main() -> None:
 Ratios of runs side by side in one process tree; absolute times are in `bench/results/*.json` and mean little elsewhere.
 This page is made by `python bench/report.py` from those files.
 """
-    OUT.write_text("\n".join(part for part in (head, local(), spark(), flink(), laboratory()) if part))
+    OUT.write_text("\n".join(part for part in (head, local(), spark(), joins(), flink(), laboratory()) if part))
 
 
 if __name__ == "__main__":
