@@ -126,10 +126,12 @@ def joins() -> str:
         return ""
     figures = json.loads(path.read_text())
     out = [
-        "## Band joins on Spark\n",
-        "`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second each → no-op sink, one file of",
-        "each a trigger, the first two epochs left out, medians of interleaved runs. Pairs are compared with native's and",
-        f"with DuckDB's over the whole files before any time is taken. {conditions(figures)}\n",
+        f"""## Band joins on Spark
+
+`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second each → no-op sink, one file of each a
+trigger, the first two epochs left out, medians of interleaved runs. Pairs are compared with native's and with DuckDB's
+over the whole files before any time is taken. {conditions(figures)}
+"""
     ]
     if "native" in figures:
         rows = [
@@ -140,25 +142,16 @@ def joins() -> str:
         out += ["Against native's stream-stream join, 100,000 keys:\n", table(head, rows), ""]
     if "shape" in figures:
         rows = [[name, one["wall_ratio"], one["cpu_ratio"]] for name, one in figures["shape"].items()]
-        out += [
-            "What it costs by band, keys, disorder and skew, ÷ the first line:\n",
-            table(["streams", "wall", "CPU"], rows),
-            "",
-        ]
+        told = "What it costs by band, keys, disorder and skew, ÷ the first line:\n"
+        out += [told, table(["streams", "wall", "CPU"], rows), ""]
     if "state" in figures:
         rows = [[name, one["worst"], one["median"]] for name, one in figures["state"].items()]
-        head = ["streams", "worst epoch", "median"]
-        out += [
-            "Rows in state ÷ the rows that may still have a partner (wanted: at most 1.2):\n",
-            table(head, rows),
-            "",
-        ]
+        told = "Rows in state ÷ the rows that may still have a partner (wanted: at most 1.2):\n"
+        out += [told, table(["streams", "worst epoch", "median"], rows), ""]
     if "keyless" in figures:
         one = figures["keyless"]
-        out.append(
-            f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs; wall time in one partition ÷ "
-            f"in two: {one['one_partition_over_two']:.2f}.\n"
-        )
+        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs; wall time in one partition"
+        out.append(f"{told} ÷ in two: {one['one_partition_over_two']:.2f}.\n")
     return "\n".join(out)
 
 

@@ -58,7 +58,7 @@ def direct(program: Program) -> Direct | None:
     if len(first) != 1:
         return None
     stop, join = first[0]
-    if not isinstance(join, nodes.Join) or not join.keys:
+    if not isinstance(join, nodes.Join | nodes.AsOf) or not join.keys:
         return None
     keys: dict[str, tuple[str, ...]] = {}
     for i, source in enumerate(program.nodes):
@@ -70,7 +70,9 @@ def direct(program: Program) -> Direct | None:
     return Direct(keys, program.partitions) if len(keys) == 2 else None
 
 
-def _keys(program: Program, i: int, source: nodes.Source, stop: int, join: nodes.Join) -> tuple[str, ...] | None:
+def _keys(
+    program: Program, i: int, source: nodes.Source, stop: int, join: nodes.Join | nodes.AsOf
+) -> tuple[str, ...] | None:
     """The columns of a stream that are the keys of the join it leads to; None if it leads elsewhere too."""
     if not isinstance(source.progress, Ordered | BoundedDisorder | Step | Supplied):
         return None  # what other generators promise depends on the order of arrival
