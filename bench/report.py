@@ -128,7 +128,7 @@ def joins() -> str:
     out = [
         f"""## Band joins on Spark
 
-`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second each → no-op sink, one file of each a
+`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second → no-op sink, one file of each a
 trigger, the first two epochs left out, medians of interleaved runs. Pairs are compared with native's and with DuckDB's
 over the whole files before any time is taken. {conditions(figures)}
 """
@@ -150,7 +150,7 @@ over the whole files before any time is taken. {conditions(figures)}
         out += [told, table(["streams", "worst epoch", "median"], rows), ""]
     if "keyless" in figures:
         one = figures["keyless"]
-        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs; wall time in one partition"
+        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs. Wall time in one part"
         out.append(f"{told} ÷ in two: {one['one_partition_over_two']:.2f}.\n")
     return "\n".join(out)
 
