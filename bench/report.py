@@ -150,8 +150,8 @@ over the whole files before any time is taken. {conditions(figures)}
         out += [told, table(["streams", "worst epoch", "median"], rows), ""]
     if "keyless" in figures:
         one = figures["keyless"]
-        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs. Wall time in one part"
-        out.append(f"{told} ÷ in two: {one['one_partition_over_two']:.2f}.\n")
+        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs. Wall time in one"
+        out.append(f"{told} partition ÷ in two: {one['one_partition_over_two']:.2f}.\n")
     return "\n".join(out)
 
 

@@ -25,9 +25,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     return [(one.levelname, one.getMessage()) for one in mine]
 
 
-def test_a_run_without_trouble_has_nothing_for_anybody_to_do(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_without_trouble_has_nothing_for_anybody_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "millstream")
 
     run(tmp_path, 2)
