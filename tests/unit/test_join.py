@@ -180,9 +180,11 @@ def test_state_is_cut_by_time_and_dropped_slice_by_slice() -> None:
     join = band(-160, 160)
     join.rows(LEFT, *[at for at in range(400) for _ in range(200)])
     join.bound(RIGHT, 10)
+    assert 1 == len(join.operator.store.segments)  # of which nothing can go yet
+    join.bound(RIGHT, 201)
 
     lows = [(one.low, one.high) for one in join.operator.store.segments]
-    assert len(lows) == 10
+    assert len(lows) == 9
     assert all(high - low < 40 for low, high in lows)
     join.bound(RIGHT, 361)
     assert [at for at in range(201, 400) for _ in range(200)] == [at for at in join.kept(LEFT) if at > 200]

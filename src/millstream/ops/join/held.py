@@ -88,13 +88,19 @@ def of_side(store: Store, side: int) -> Iterator[tuple[int, Segment, Held]]:
             yield place, segment, opened(segment)[1]
 
 
-def tidy(segments: Sequence[Segment], side: int, slices: Slices) -> list[Segment]:
-    """The same rows, cut at the boundaries of slices, and without too many small runs."""
+def tidy(segments: Sequence[Segment], reached: Sequence[Segment], side: int, slices: Slices) -> list[Segment]:
+    """The same rows without too many small runs; those that the bound has `reached` cut at the boundaries of slices.
+
+    What the bound has not reached is left as it came: most of a long epoch goes when it does, and need not be cut.
+    """
     if not segments:
         return []
+    old = {id(segment) for segment in reached}
     span = max(one.high for one in segments) - min(one.low for one in segments)
     width = slices.width(span, sum(one.tables[SIDES[side]].num_rows for one in segments))
-    cut = [piece for segment in segments for piece in _cut(segment, side, slices, width)]
+    cut: list[Segment] = []
+    for segment in segments:
+        cut += _cut(segment, side, slices, width) if id(segment) in old else [segment]
     alike: dict[tuple[int, int], list[Segment]] = {}
     for segment in cut:
         size = segment.tables[SIDES[side]].num_rows.bit_length() // 2

@@ -143,6 +143,7 @@ class Join(Operator):
         side = 1 - port
         out: list[pa.Table] = []
         kept: list[Segment] = []
+        reached: list[Segment] = []
         moved = False
         done = self._done(side)
         for _, segment, held in of_side(self.store, side):
@@ -160,8 +161,9 @@ class Join(Operator):
             moved = True
             out += self._alone(side, held, gone)
             kept.append(self._without(side, segment, held, gone))
+            reached.append(kept[-1])
         self.meter.punctuations += int(moved)
-        own = tidy(kept, side, self.spec.slices)
+        own = tidy(kept, reached, side, self.spec.slices)
         self.store.replace([*own, *(segment for _, segment, _ in of_side(self.store, port))])
         return out
 
