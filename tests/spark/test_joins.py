@@ -60,8 +60,7 @@ def given(folder: Path, seed: int) -> tuple[list[Row], list[Row]]:
     return left, right
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 5])
-@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize(("how", "partitions"), [*((how, 2) for how in KINDS), ("inner", 1), ("full", 5)])
 def test_rows_go_straight_to_where_they_meet(spark: Any, how: str, partitions: int, tmp_path: Path) -> None:
     left, right = given(tmp_path, partitions)
     options, near = list(NEAR.values())[(KINDS.index(how) + partitions) % len(NEAR)]
