@@ -136,7 +136,7 @@ def joins() -> str:
         f"""## Band joins on Spark
 
 `bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second → no-op sink, one file of each a
-trigger, the first two epochs left out, medians of interleaved runs. Pairs are compared with native's and with DuckDB's
+trigger, the first epochs left out, medians of interleaved runs. Pairs are compared with native's and with DuckDB's
 over the whole files before any time is taken. {conditions(figures)}
 """
     ]
