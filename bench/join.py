@@ -270,7 +270,7 @@ def _least(setting: Setting) -> list[int]:
 
 def keyless(spark: SparkSession, rounds: int) -> dict[str, Any]:
     """A band join without a key, which Spark itself refuses, in one and in two partitions."""
-    setting = Setting(rows=200_000, keys=1, band=0.05, per_second=1_000, files=5)
+    setting = Setting(rows=200_000, keys=1, band=0.2, per_second=1_000, files=5)
     walls: dict[int, list[float]] = {1: [], 2: []}
     with _folder() as folder:
         make_input(folder, setting)
