@@ -10,6 +10,7 @@ engine.start(ms.available_now()).await_termination()
 """
 
 from millstream.api.engine import Engine
+from millstream.api.flush import lazy_flush, slow_flush
 from millstream.api.functions import (
     approx_distinct,
     approx_heavy_hitters,
@@ -115,6 +116,7 @@ __all__ = [
     "first",
     "heavy_hitters",
     "last",
+    "lazy_flush",
     "max",
     "max_by",
     "mean",
@@ -127,6 +129,7 @@ __all__ = [
     "per_group",
     "punctuation",
     "quantile",
+    "slow_flush",
     "stddev",
     "stddev_pop",
     "step",

@@ -94,6 +94,12 @@ WRONG: dict[str, str] = {
     "two windows": "SELECT count(*)[RANGE 1 minute, WATTR ts] AS n, max(price)[RANGE 2 min, WATTR ts] AS m FROM bids",
     "window in where": "SELECT count(*) AS n FROM bids WHERE price > 1 [RANGE 1 minute, WATTR ts]",
     "window without aggregate": f"SELECT price {FROM}",
+    "flush of nothing": "SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts, FLUSH QUICKLY]",
+    "flush of no rows": "SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts, FLUSH SLOW 0 ROWS]",
+    "flush within no window": "SELECT count(*) AS n FROM bids [RANGE 1 minute, WATTR ts, FLUSH LAZY WITHIN 0 WINDOWS]",
+    "flush of sessions": "SELECT count(*) AS n FROM bids [GAP 1 minute, WATTR ts, FLUSH LAZY]",
+    "flush of rows": "SELECT count(*) AS n FROM bids [RANGE 10 rows, FLUSH LAZY]",
+    "join with a flush": "SELECT a.price FROM bids [RANGE 3 minutes, WATTR ts, FLUSH LAZY] a, bids b",
     "all without slide": "SELECT count(*) AS n FROM bids [RANGE ALL, WATTR ts]",
     "size and slide": "SELECT count(*) AS n "
     "FROM TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '4' MINUTE, INTERVAL '10' MINUTE))",

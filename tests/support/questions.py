@@ -27,6 +27,12 @@ def _chain(stream: ms.Stream) -> Any:
     return counts.window("window_end", range=20).agg(most=ms.max("n"), windows=ms.count())
 
 
+def _held_chain(stream: ms.Stream) -> Any:
+    slow, lazy = ms.slow_flush(rows=2, windows=3), ms.lazy_flush(windows=1)
+    counts = stream.window("ts", range=10, slide=5, flush=slow).group_by("k").agg(n=ms.count())
+    return counts.window("window_end", range=20, flush=lazy).group_by("n").agg(windows=ms.count())
+
+
 def _pairs(how: str, *, keyed: bool, **near: Any) -> Ask:
     def ask(stream: ms.Stream) -> Any:
         later = stream.where("v > 2").select("ts AS at", "k AS key", "v AS w")
@@ -70,6 +76,11 @@ QUESTIONS: dict[str, Ask] = {
     "distinct": _distinct,
     "sort": lambda s: s.sort("ts"),
     "chain": _chain,
+    "slow flush": _windows(HOLISTIC, range=20, slide=5, flush=ms.slow_flush(rows=3)),
+    "lazy flush": _windows(BOUNDED, range=10, flush=ms.lazy_flush(windows=3)),
+    "several with a flush": _windows(BOUNDED, range=[10, 20], strategy="wid", flush=ms.slow_flush(rows=1)),
+    "landmark with a flush": _windows(HOLISTIC, range="all", slide=15, flush=ms.slow_flush(rows=1, windows=1)),
+    "chain of flushes": _held_chain,
     "pairs": _pairs("inner", keyed=True, within=(-3, 5)),
     "pairs and all rows": _pairs("full", keyed=True, window=7),
     "pairs without a key": _pairs("left", keyed=False, within=2),

@@ -141,11 +141,18 @@ def build(spec: Mapping[str, Any], streams: Mapping[str, ms.Stream]) -> Any:
         query = query.select(*spec["select"])
     if "distinct" in spec:
         query = query.distinct(*spec["distinct"])
+    if "top" in spec:
+        options = dict(spec["top"])
+        query = query.top(options.pop("rows"), **options)
     if "sort" in spec:
         query = query.sort(spec["sort"])
     if "window" not in spec:
         return query
-    windowed = query.window(**spec["window"]).group_by(*spec.get("group_by", []))
+    window = dict(spec["window"])
+    if "flush" in window:
+        ((name, options),) = window["flush"].items()
+        window["flush"] = getattr(ms, name)(**options)
+    windowed = query.window(**window).group_by(*spec.get("group_by", []))
     calls = {name: call_of(text) for name, text in spec.get("agg", {"n": "count(*)"}).items()}
     return windowed.agg(**calls, strategy=spec.get("strategy", "auto"))
 

@@ -31,7 +31,12 @@ def windowed(stream: Stream, window: sql.Window, names: Names, problems: list[Pr
                 return stream.window(attribute, by="rows", range=window.range.value, slide=slide, partition_by=keys)
             case sql.Growing():
                 return stream.window(
-                    attribute, range="all", slide=window.slide.value, start=window.start, partition_by=keys
+                    attribute,
+                    range="all",
+                    slide=window.slide.value,
+                    start=window.start,
+                    partition_by=keys,
+                    flush=window.flush,
                 )
             case sql.ByTuple():
                 per = "rank" if window.rank else "tuple"
@@ -71,7 +76,14 @@ def _sliding(stream: Stream, window: sql.Sliding, attribute: str, keys: list[str
         if slide <= 0 or size % slide:
             raise window.slide.piece.error("the size is not a multiple of the slide", _FLINK)
     slide_by = None if window.slide is None else window.slide.value
-    return stream.window(attribute, range=window.range.value, slide=slide_by, start=window.start, partition_by=keys)
+    return stream.window(
+        attribute,
+        range=window.range.value,
+        slide=slide_by,
+        start=window.start,
+        partition_by=keys,
+        flush=window.flush,
+    )
 
 
 def _cumulating(stream: Stream, window: sql.Cumulating, attribute: str, keys: list[str]) -> Windowed:

@@ -11,10 +11,11 @@ from millstream.api.as_of import as_of_node
 from millstream.api.enrich import enrich_node
 from millstream.api.join import Keys, join_node, left_alone
 from millstream.api.whole_rows import whole_rows_node
-from millstream.api.window import make_windows
+from millstream.api.window import check_flush, make_windows
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
+from millstream.core.flush import Flush
 from millstream.core.window import WHOLE
 from millstream.kernels.expression import type_of
 from millstream.kernels.group import check_groupable
@@ -182,6 +183,7 @@ class Stream:
         gap: Any = None,
         extent: Callable[[int], tuple[int, int]] | None = None,
         wids: Callable[[int], Iterable[int]] | None = None,
+        flush: Flush | None = None,
     ) -> Windowed:
         """Cut the stream into windows.
 
@@ -193,6 +195,8 @@ class Stream:
         per="tuple"     a window ends at every `slide`-th row to arrive; per="rank": in the attribute's order.
         gap             session windows.
         extent, wids    a user-defined window, in ticks of the attribute.
+        flush           how results leave when a window closes, if not all at once: `ms.slow_flush(rows=1000)` or
+                        `ms.lazy_flush()`.
         """
         keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
         self._check_keys(keys)
@@ -203,7 +207,8 @@ class Stream:
         node = self.node
         if made.sort_by is not None:
             node = nodes.Sort(input=node, attribute=made.sort_by)
-        return Windowed(Stream(self.engine, node), made.attribute, made.windows, keys)
+        held = check_flush(flush, made.windows)
+        return Windowed(Stream(self.engine, node), made.attribute, made.windows, keys, held)
 
     def named(self, name: str) -> Query:
         """The rows themselves as a query of this name."""
@@ -236,18 +241,26 @@ class Stream:
 class Windowed:
     """A stream cut into windows, waiting for its aggregates."""
 
-    def __init__(self, stream: Stream, attribute: str, windows: tuple[Any, ...], groups: tuple[str, ...]) -> None:
-        """Windows on `attribute`, grouped by `groups` so far."""
+    def __init__(
+        self,
+        stream: Stream,
+        attribute: str,
+        windows: tuple[Any, ...],
+        groups: tuple[str, ...],
+        flush: Flush | None = None,
+    ) -> None:
+        """Windows on `attribute`, grouped by `groups` so far; `flush` says how results leave."""
         self.stream = stream
         self.attribute = attribute
         self.windows = windows
         self.groups = groups
+        self.flush = flush
 
     def group_by(self, *columns: str) -> Windowed:
         """Aggregate each combination of these columns apart; null is a value of its own."""
         self.stream._check_keys(columns)
         groups = tuple(dict.fromkeys((*self.groups, *columns)))
-        return Windowed(self.stream, self.attribute, self.windows, groups)
+        return Windowed(self.stream, self.attribute, self.windows, groups, self.flush)
 
     def agg(self, *, strategy: str = "auto", hysteresis: float | None = None, **aggregates: Any) -> Query:
         """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
@@ -277,6 +290,7 @@ class Windowed:
             strategy=strategy,
             parse=lambda text: expression(text, names),
             options={} if hysteresis is None else {"hysteresis": hysteresis},
+            flush=self.flush,
         )
         return self.stream._query(_without_window(node) if self.windows == (WHOLE,) else node)
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from millstream.core.domain import Domain
+from millstream.core.domain import LONGEST, Domain
 from millstream.core.errors import SchemaError, WindowError, nearest
+from millstream.core.flush import Flush
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, Window
 from millstream.kernels.ticks import domain_of
 from millstream.runtime.bind import ROW_NUMBER
@@ -76,6 +77,34 @@ def make_windows(
     if len(set(made)) < len(made):
         raise WindowError(f"range={ranges!r} names a window twice", hint="Give each range once.")
     return Made(attribute, made)
+
+
+def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
+    """Refuse to hold back the results of windows that do not close one after another."""
+    if flush is None:
+        return None
+    if not isinstance(flush, Flush):
+        raise WindowError(f"flush={flush!r} is no flush", hint="Write flush=ms.slow_flush(rows=1000).")
+    for window in windows:
+        if not isinstance(window, Sliding | Landmark):
+            raise WindowError(
+                f"{_KINDS[type(window)]} with a flush, whose windows do not close one a slide",
+                hint="Leave flush out: it is for sliding, tumbling and landmark windows.",
+            )
+        if flush.windows * window.slide >= LONGEST:
+            raise WindowError(
+                f"a flush of {flush.windows} windows is too long for a slide of {window.slide} ticks",
+                hint="Give fewer windows.",
+            )
+    return flush
+
+
+_KINDS: dict[type[Any], str] = {
+    Rows: 'a window by="rows"',
+    Session: "a session window",
+    SlideByTuple: "a window that ends at a row",
+    UserDefined: "a user-defined window",
+}
 
 
 def _check_rows(**given: Any) -> None:

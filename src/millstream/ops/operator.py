@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
+from millstream.ops.turn import Turn
 from millstream.state.store import Segment, Store
 
 
@@ -54,10 +55,10 @@ class Rejected:
 class Operator(ABC):
     """A columnar state machine with one or more input ports."""
 
-    reducible: ClassVar[bool] = False
+    reducible: bool = False
     """Taking rows only adds segments to the store, so another instance may take them and hand its segments over."""
 
-    in_order: ClassVar[bool] = True
+    in_order: bool = True
     """Does it matter in which order the rows of an epoch come?"""
 
     def __init__(self, ports: int = 1) -> None:
@@ -66,6 +67,20 @@ class Operator(ABC):
         self.meter = Meter()
         self.progress = [Progress() for _ in range(ports)]
         self.rejected: list[Rejected] = []
+
+    @property
+    def stores(self) -> list[Store]:
+        """Where its state is: one store, or one a part if it is made of parts."""
+        return [self.store]
+
+    @property
+    def holds(self) -> bool:
+        """Are there results that could leave and have not?"""
+        return False
+
+    def resume(self, progress: Sequence[Progress]) -> None:
+        """Be told what was promised before, which lets nothing go."""
+        self.progress = list(progress)
 
     def take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         """Rows arrive at a port; what can leave at once is returned."""
@@ -78,6 +93,10 @@ class Operator(ABC):
         before = self.progress[port]
         self.progress[port] = progress
         return self._leave(self._advance(port, before, progress))
+
+    def release(self, turn: Turn) -> list[pa.Table]:
+        """The epoch is over; what was held back and leaves with it is returned."""
+        return self._leave(self._end(turn))
 
     def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
         """Keep what another instance of a reducible operator made of rows."""
@@ -93,6 +112,9 @@ class Operator(ABC):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
+        return []
+
+    def _end(self, turn: Turn) -> list[pa.Table]:
         return []
 
     def promises(self) -> Progress:

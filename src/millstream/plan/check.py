@@ -168,6 +168,10 @@ def _keeps(node: nodes.Node) -> str:
 
 
 def _keeps_of(node: nodes.Aggregate) -> str:
+    return _computing(node) if node.flush is None else f"{_computing(node)}, and results that are held back"
+
+
+def _computing(node: nodes.Aggregate) -> str:
     groups = f" for each {listed(node.groups)}" if node.groups else ""
     match node.windows[0]:
         case Rows() as rows:

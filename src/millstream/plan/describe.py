@@ -60,7 +60,7 @@ def describe(node: nodes.Node) -> list[str]:
             windows = [
                 f"window {show_window(w, node.attribute, node.domain)} [{context(w).value}]" for w in node.windows
             ]
-            return [f"aggregate{groups}: {calls}", *windows]
+            return [f"aggregate{groups}: {calls}", *windows, *([] if node.flush is None else [str(node.flush)])]
 
 
 def show_panes(node: nodes.Aggregate) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
+from millstream.core.flush import Flush
 from millstream.core.window import Sliding, Window
 from millstream.plan.cost import Choice
 
@@ -155,6 +156,8 @@ class Aggregate:
     """The strategy, if it could be chosen before there are rows; `strategy` is what was asked for."""
     pane: int | None = None
     """The length in ticks of the panes that its sliding windows are made of."""
+    flush: Flush | None = None
+    """How the results of closed windows leave; None: at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

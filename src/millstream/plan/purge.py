@@ -40,7 +40,7 @@ def outgoing(node: nodes.Node, incoming: Sequence[Promises], out: Scheme, *, end
             every = [lag for promises in incoming for lag in promises.values()]
             return {one: (*_near(node), *_longest(every), _SKEW) for one in out}
         case _:  # answers leave when the bound passes them, so that the bound is ahead of what has left
-            return {one: () if one.up_to else (until_over(one),) for one in out}
+            return {one: _held_back(node, one.up_to[0]) if one.up_to else (until_over(one),) for one in out}
 
 
 def horizon(node: nodes.Node, incoming: Sequence[Promises]) -> Horizon:
@@ -72,7 +72,10 @@ def _own(node: nodes.Node) -> tuple[Lag, int]:
     match first:
         case Sliding():
             windows = [one for one in node.windows if isinstance(one, Sliding)]
-            return (Part.of("range", max(one.size for one in windows), domain),), _entries(node, windows)
+            # A row is in one result of each of its windows, which may be held back.
+            results = 0 if node.flush is None else sum(ceil(one.size / one.slide) for one in windows)
+            lag = (Part.of("range", max(one.size for one in windows), domain), *_held_back(node, node.attribute))
+            return lag, _entries(node, windows) + results
         case SlideByTuple():
             return (Part.of("range", first.size, domain),), _BINS
         case Session():
@@ -81,9 +84,20 @@ def _own(node: nodes.Node) -> tuple[Lag, int]:
             holistic = any(is_holistic(one.call) for one in node.aggregates)
             return (gap, _SESSION) if holistic else (gap,), 1
         case Landmark():
-            return (Part.of("slide", first.slide, domain),), 1
+            held = () if node.flush is None else (Part("flush", rows=node.flush.windows),)
+            return (Part.of("slide", first.slide, domain), *held), 1
         case _:
             return (Part("the extent of a window"),) if first != WHOLE else (), 1
+
+
+def _held_back(node: nodes.Node, attribute: str) -> Lag:
+    """How far what an operator says of a column stays behind, because results are held back."""
+    if not isinstance(node, nodes.Aggregate) or node.flush is None:
+        return ()
+    if attribute == "window_id":
+        return (Part.of("flush", node.flush.windows, None),)
+    slide = max(one.slide for one in node.windows if isinstance(one, Sliding | Landmark))
+    return (Part.of("flush", node.flush.windows * slide, node.domain),)
 
 
 def _entries(node: nodes.Aggregate, windows: Sequence[Sliding]) -> int:

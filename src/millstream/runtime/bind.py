@@ -11,6 +11,7 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import Domain, Kind
 from millstream.core.errors import AggregateError, PlanError
 from millstream.core.expression import Expression
+from millstream.core.flush import Flush
 from millstream.core.window import Rows, SlideByTuple, Sliding, Window
 from millstream.kernels.expression import type_of
 from millstream.kernels.ticks import domain_of
@@ -31,6 +32,7 @@ def bind_aggregate(
     strategy: str,
     parse: Callable[[str], Expression],
     options: Mapping[str, Any],
+    flush: Flush | None = None,
 ) -> nodes.Aggregate:
     """A window aggregate over a hidden projection that computes its arguments."""
     _check_names(groups, calls)
@@ -61,6 +63,7 @@ def bind_aggregate(
         strategy=strategy,
         schema=pa.schema([]),
         options=options,
+        flush=flush,
     )
     return nodes.with_schema(node, spec_of(node).schema)
 

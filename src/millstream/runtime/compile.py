@@ -30,6 +30,7 @@ from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.ops.windowing.adaptive import Adaptive
 from millstream.ops.windowing.auto import Undecided
+from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.bins import OnePass
 from millstream.ops.windowing.buffered import Buffered
 from millstream.ops.windowing.custom import CustomWindows
@@ -40,6 +41,7 @@ from millstream.ops.windowing.rows import ROW_NUMBER, RowWindows
 from millstream.ops.windowing.session import Sessions
 from millstream.ops.windowing.several import Several
 from millstream.ops.windowing.slide_by_tuple import ListedWindows
+from millstream.ops.windowing.smoothed import Smoothed
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
@@ -162,7 +164,7 @@ def _aggregate(node: nodes.Aggregate, note: Note) -> Operator:
         case Rows():
             return RowWindows(spec, first)
         case Landmark():
-            return GrowingWindows(spec, first)
+            return _smoothed(node, GrowingWindows(spec, first))
         case Session():
             return Sessions(spec, first)
         case UserDefined():
@@ -187,9 +189,9 @@ def _sliding(node: nodes.Aggregate, spec: Spec, note: Note) -> Operator:
 def _with_strategy(strategy: str, node: nodes.Aggregate, spec: Spec, windows: tuple[Sliding, ...]) -> Operator:
     match strategy:
         case "paned":
-            return Paned(spec, windows)
+            parts = [Paned(spec, windows)]
         case "buffered":
-            return Buffered(spec, windows)
+            parts = [Buffered(spec, windows)]
         case "wid":
             parts = [Wid(spec, window) for window in windows]
         case "differential":
@@ -199,7 +201,15 @@ def _with_strategy(strategy: str, node: nodes.Aggregate, spec: Spec, windows: tu
             parts = [Adaptive(spec, window, hysteresis) for window in windows]
         case _:
             raise PlanError(f"there is no strategy {strategy!r} for sliding windows", hint=_known(strategy))
-    return parts[0] if len(parts) == 1 else Several(parts)
+    return _smoothed(node, parts[0] if len(parts) == 1 else Several(parts))
+
+
+def _smoothed(node: nodes.Aggregate, operator: WindowOperator | Several) -> Operator:
+    """With its results held back, if that is asked for."""
+    if node.flush is None:
+        return operator
+    windows = [window for window in node.windows if isinstance(window, Sliding | Landmark)]
+    return Smoothed(operator, node.flush, windows)
 
 
 def _chosen(

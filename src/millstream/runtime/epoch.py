@@ -2,7 +2,8 @@
 
 Rows first: each stream's rows enter, late and rejected ones are set apart, the rest flow through the graph.
 Punctuation after: each stream's generator says what now holds, and the promise flows through the graph,
-closing windows and purging state on its way. What left is delivered at the end, a table a query.
+closing windows and purging state on its way. Then what was held back for later epochs leaves, as far as it may. What
+left is delivered at the end, a table a query.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from millstream.core.generator import Timer
 from millstream.core.progress import Progress
 from millstream.ops.ingest import Ingest, Late
 from millstream.ops.operator import Rejected
+from millstream.ops.turn import Let, Turn
 from millstream.plan import nodes
 from millstream.runtime.batch import Batch
 from millstream.runtime.graph import Graph, Vertex
@@ -36,8 +38,11 @@ class Outcome:
         self.rows.setdefault(id(node), []).append(table)
 
 
-def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False) -> Outcome:
-    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows."""
+def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: Let = "share") -> Outcome:
+    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows.
+
+    `let` says how much of what operators hold back may leave.
+    """
     out = Outcome()
     supplied: dict[str, tuple[Vertex, Sequence[object]]] = {}
     for vertex, ingest in graph.ingests():
@@ -60,6 +65,7 @@ def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False) -> Ou
         supplied[node.name] = (vertex, marked)
     for vertex, given in supplied.values():
         graph.advance(vertex, _learn(vertex, given, end=end), out.deliver)
+    graph.release(Turn(let=let), out.deliver)
     for vertex in graph.vertices.values():
         _collect(vertex, out)
     return out

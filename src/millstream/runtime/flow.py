@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.core.progress import Progress
 from millstream.ops.operator import Operator
+from millstream.ops.turn import Let
 from millstream.runtime.cut import split_segment
 from millstream.runtime.epoch import Outcome
 from millstream.runtime.parcel import ORDER, Parcel, Report, pack_facts, pack_table, pack_tables
@@ -44,6 +45,8 @@ class Order:
     """Tells this attempt at the epoch from others, so that a task that outlives its driver spoils nothing."""
     tables: Versions = field(default_factory=dict[str, Written])
     """By table beside the streams: the version that this epoch reads."""
+    let: Let = "share"
+    """How much of what operators hold back may leave."""
 
     def stage(self, level: int, partition: int) -> Stage:
         """Where a task of this epoch stages its results."""

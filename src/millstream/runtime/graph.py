@@ -10,6 +10,7 @@ import pyarrow as pa
 from millstream.core.progress import Progress
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
+from millstream.ops.turn import Turn
 from millstream.ops.windowing.auto import Undecided
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -77,6 +78,22 @@ class Graph:
     def advance(self, vertex: Vertex, progress: Progress, deliver: Deliver, port: int = 0) -> None:
         """Progress reaches an operator: results first, then what it promises in turn."""
         self._pass_on(vertex, vertex.operator.advance(port, progress), deliver)
+        self._tell(vertex, deliver)
+
+    def release(self, turn: Turn, deliver: Deliver) -> None:
+        """The epoch is over: what operators held back leaves, inputs before readers, and lets them promise more."""
+        for vertex in list(self.vertices.values()):
+            if vertex.operator.holds:
+                self._pass_on(vertex, vertex.operator.release(turn), deliver)
+                self._tell(vertex, deliver)
+
+    @property
+    def holds(self) -> bool:
+        """Has some operator results that could leave?"""
+        return any(vertex.operator.holds for vertex in self.vertices.values())
+
+    def _tell(self, vertex: Vertex, deliver: Deliver) -> None:
+        """The readers hear of what an operator promises, if it is new."""
         now = vertex.operator.promises()
         if now != vertex.told:
             vertex.told = now.copy()

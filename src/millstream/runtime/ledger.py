@@ -59,6 +59,8 @@ class Ledger:
     """What decides the partition that state is in: its groups, or what the host says."""
     tables: dict[str, Written] = field(default_factory=dict[str, Written])
     """By table beside the streams: the version that the last epoch read."""
+    told: dict[str, Progress] = field(default_factory=dict[str, Progress])
+    """By node key, of nodes that hold results back: how far they had come for their readers."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -95,6 +97,7 @@ class Ledger:
         """Drop the figures of queries that are gone: one that comes again begins anew."""
         self.meters = {key: meter for key, meter in self.meters.items() if key in program.keys}
         self.rows_out = {name: rows for name, rows in self.rows_out.items() if name in self.operators}
+        self.told = {key: progress for key, progress in self.told.items() if key in program.keys}
 
     def _check_complete(self, program: Program, reports: Sequence[Report]) -> None:
         """A partition that did not run has not said what its state is now: that must never pass for no state."""
@@ -164,6 +167,7 @@ class Ledger:
             frames=self.frames,
             layout=self.layout,
             tables=self.tables,
+            told={key: progress_plain(progress) for key, progress in self.told.items()},
         )
 
     @classmethod
@@ -188,6 +192,7 @@ class Ledger:
             manifest.frames,
             manifest.layout,
             manifest.tables,
+            {key: progress_from(one) for key, one in manifest.told.items()},
         )
 
 

@@ -12,6 +12,7 @@ from millstream.core.domain import BOTTOM
 from millstream.core.errors import SourceError
 from millstream.core.progress import Progress
 from millstream.ops.enrich import Enrich
+from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
@@ -96,8 +97,12 @@ class LocalHost:
                         self._readers = {}
                     self._epoch(batches, report)
                     _wait(began + seconds, stopping)
-        if end_of_stream and not stopping() and not self.ended:
+        if stopping() or self.ended:
+            return
+        if end_of_stream:
             self._epoch({}, report, end=True)
+        elif isinstance(trigger, AvailableNow) and self.graph.holds:
+            self._epoch({}, report, let="all")  # nobody knows when the next run is
 
     def _next(self) -> dict[str, Batch]:
         """The next batch of each source that has one."""
@@ -116,12 +121,19 @@ class LocalHost:
                 out[name] = batch
         return out
 
-    def _epoch(self, batches: dict[str, Batch], report: Callable[[dict[str, Any]], None], *, end: bool = False) -> None:
+    def _epoch(
+        self,
+        batches: dict[str, Batch],
+        report: Callable[[dict[str, Any]], None],
+        *,
+        end: bool = False,
+        let: Let = "share",
+    ) -> None:
         began = time.monotonic()
         for vertex in self.graph.vertices.values():
             if isinstance(vertex.operator, Enrich):
                 vertex.operator.use(self.tables.find)
-        outcome = step(self.graph, batches, end=end)
+        outcome = step(self.graph, batches, end=end, let=let)
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)

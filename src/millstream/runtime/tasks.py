@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.core.progress import Progress
 from millstream.ops.ingest import Ingest, observe
 from millstream.ops.operator import Operator
-from millstream.ops.windowing.several import Several
+from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.runtime.cut import covering
 from millstream.runtime.flow import Flow, Order
@@ -25,7 +24,7 @@ from millstream.runtime.punctuate import split_marked
 from millstream.runtime.route import spread
 from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
-from millstream.state.store import Segment, Store
+from millstream.state.store import Segment
 
 Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
@@ -104,7 +103,7 @@ def _run_stops(
             continue  # a stop whose rows must all meet has one partition
         operator = program.operator(i)
         loaded = open_state(operator, order, i, partition)
-        set_progress(operator, order.before[i])
+        operator.resume(order.before[i])
         for table in _take(operator, parcels.get(i, ())):
             flow.leave(i, table)
         for port in range(len(operator.progress)):
@@ -114,6 +113,10 @@ def _run_stops(
             if progress != operator.progress[port]:
                 for table in operator.advance(port, progress):
                     flow.leave(i, table)
+        places = program.partitions if spread(node) else 1
+        turn = Turn(let=order.let, place=partition, places=places, number=order.sequence)
+        for table in operator.release(turn):
+            flow.leave(i, table)
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 
@@ -136,19 +139,6 @@ def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
         yield from operator.take(port, together)
 
 
-def stores(operator: Operator) -> list[Store]:
-    """Where an operator keeps its state: one store, or one a part if it is made of parts."""
-    return [part.store for part in operator.parts] if isinstance(operator, Several) else [operator.store]
-
-
-def set_progress(operator: Operator, progress: Sequence[Progress]) -> None:
-    """Tell an operator, and its parts, what was promised before."""
-    operator.progress = list(progress)
-    if isinstance(operator, Several):
-        for part in operator.parts:
-            part.progress = list(progress)
-
-
 Loaded = dict[int, tuple[pa.Table, Written]]
 """Tables that are on disk as they are, by identity; held, so that no new one gets the identity of one dropped."""
 
@@ -156,7 +146,7 @@ Loaded = dict[int, tuple[pa.Table, Written]]
 def open_state(operator: Operator, order: Order, i: int, partition: int) -> Loaded:
     """Map an operator's segments into memory; returns which of their tables are saved as they are."""
     loaded: Loaded = {}
-    held = stores(operator)
+    held = operator.stores
     for saved in order.state.get((i, partition), []):
         tables = {name: read_table(Path(written.path)) for name, written in saved.tables.items()}
         segment = Segment(tables, saved.low, saved.high)
@@ -177,7 +167,7 @@ def save_state(
 ) -> None:
     """Write the tables that are new; report all segments that are live, and the facts."""
     folder = Path(order.checkpoint) / "state" / key / f"{partition:05d}"
-    held = stores(operator)
+    held = operator.stores
     for part, store in enumerate(held):
         for number, segment in enumerate(store.segments):
             tables: dict[str, Written] = {}

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
+from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
@@ -38,9 +39,9 @@ from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
 from millstream.runtime.staging import sweep
+from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
-from millstream.runtime.tasks import set_progress
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
@@ -82,6 +83,7 @@ class SparkHost:
         self._batches_taken = False
         self._opened = False
         self._under_way: int | None = None
+        self._told: dict[str, Progress] = {}
         self._starts: dict[str, Any] = {}
         self._reduces: tuple[Program, Reduction | None] | None = None
         self.spark_progress: list[dict[str, int]] = []
@@ -132,8 +134,8 @@ class SparkHost:
         try:
             self._open()
             self._take_epochs(trigger, stopping, report)
-            if not stopping():
-                self._flush(report, end=end_of_stream)
+            if not stopping():  # nobody knows when the next run is
+                self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
         except BaseException as error:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
             self._opened = False
@@ -217,7 +219,7 @@ class SparkHost:
             check_next(self.ledger, self.checkpoint, epoch)
             settle_session(frame.sparkSession, self.partitions)
             arrivals = Arrivals(frame, tags, self._next_local())
-            self._step(arrivals, epoch, report, settle=isinstance(trigger, Every))
+            self._step(arrivals, epoch, report, trigger)
 
         name = "millstream " + ", ".join(self.queries)
         where = self.checkpoint / "spark"
@@ -232,7 +234,7 @@ class SparkHost:
             if frames or local:
                 self._batches_taken = True
                 arrivals = Arrivals(tagged(frames) if frames else None, Tags.of(frames), local)
-                self._step(arrivals, self.ledger.epoch + 1, report, settle=isinstance(trigger, Every))
+                self._step(arrivals, self.ledger.epoch + 1, report, trigger)
             elif isinstance(trigger, Every):
                 self._readers = {}
                 self._flush(report, end=False)
@@ -259,10 +261,12 @@ class SparkHost:
 
     # --- one epoch -----------------------------------------------------------------------------
 
-    def _step(self, arrivals: Arrivals, epoch: int, report: ReportTo, *, settle: bool) -> None:
+    def _step(self, arrivals: Arrivals, epoch: int, report: ReportTo, trigger: Trigger) -> None:
         """Take an epoch's rows; operators learn what was known before them."""
         began = time.monotonic()
-        order = self._order({name: one.known for name, one in self._streams().items()})
+        # Where a flush follows, it is the end of the epoch.
+        let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
+        order = self._order({name: one.known for name, one in self._streams().items()}, let)
         supplied = {name: list(given) for name, given in self._supplied.items()}
         reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
@@ -280,20 +284,21 @@ class SparkHost:
             del self._supplied[name][: len(taken)]
         rows = sum(self._rows_in(r) for r in reports)
         report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
-        if settle:
+        if isinstance(trigger, Every):
             self._flush(report, end=False)
 
-    def _flush(self, report: ReportTo, *, end: bool) -> None:
+    def _flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
         for source in self._source_nodes():
             if now_of(source) is not None:  # time passes without rows too
                 self.ledger.learn(source, [], (), now_of(source))
         streams = self._streams()
         target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
-        if all(target[name] == one.advanced for name, one in streams.items()):
+        stops = Stops(self.program, self.ledger)
+        if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
             return
         began = time.monotonic()
-        order = self._order(target)
+        order = self._order(target, let)
         reports = self.jobs.settle(self.program, order, "flush")
         for name, progress in target.items():
             streams[name].known = progress
@@ -310,9 +315,10 @@ class SparkHost:
             self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))
         return self._reduces[1]
 
-    def _order(self, target: Mapping[str, Progress]) -> Order:
+    def _order(self, target: Mapping[str, Progress], let: Let) -> Order:
         """What the tasks of the next step must know."""
-        before = {name: one.advanced for name, one in self._streams().items()}
+        stops = Stops(self.program, self.ledger)
+        now, self._told = stops.now(target, let)
         judged = {name: one.known for name, one in self._streams().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
@@ -321,12 +327,13 @@ class SparkHost:
         order = Order(
             sequence,
             str(self.checkpoint),
-            self._at_stops(before),
-            self._at_stops(target),
+            stops.before,
+            now,
             judged,
             keys=self.program.keys,
             attempt=uuid.uuid4().hex[:8],
             tables=self.ledger.tables,
+            let=let,
         )
         for segment in self.ledger.segments:
             if segment.operator in index:
@@ -338,23 +345,9 @@ class SparkHost:
         self._under_way = order.sequence
         return order
 
-    def _at_stops(self, by_stream: Mapping[str, Progress]) -> dict[int, list[Progress]]:
-        """The progress at the ports of each stop, worked out from that of the streams."""
-        promised: list[Progress] = []
-        at: dict[int, list[Progress]] = {}
-        for i, node in enumerate(self.program.nodes):
-            if isinstance(node, nodes.Source):
-                promised.append(by_stream[node.name])
-                continue
-            operator = self.program.operator(i)
-            at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
-            set_progress(operator, at[i])
-            promised.append(operator.promises())
-        return at
-
     def _take_in(self, order: Order, reports: list[Report]) -> None:
         self.ledger.absorb(self.program, reports)
-        self.ledger.sequence = order.sequence
+        self.ledger.sequence, self.ledger.told = order.sequence, self._told
         for name, progress in self._target.items():
             self._streams()[name].advanced = progress
 

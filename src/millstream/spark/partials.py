@@ -14,6 +14,7 @@ from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import partition_of
 from millstream.ops.windowing.paned import Paned
+from millstream.ops.windowing.smoothed import computing
 from millstream.plan import nodes
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
@@ -78,7 +79,7 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     if len(high):
         report.seen.append(_seen(source.name, partition, passing, int(high.to_numpy().max())))
     fixed = rows.filter(pa.array(apart == GOOD))
-    operator = program.operator(native.stop)
+    operator = computing(program.operator(native.stop))
     assert isinstance(operator, Paned)
     inside = operator.inside(fixed[KEY].to_numpy())
     outside = int(fixed[ROWS].to_numpy()[~inside].sum())

@@ -25,6 +25,7 @@ from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.ops.windowing.paned import Paned
+from millstream.ops.windowing.smoothed import computing
 from millstream.plan import nodes
 from millstream.runtime.flow import Order
 from millstream.runtime.program import Program
@@ -122,6 +123,8 @@ def layout(program: Program, spark_version: str) -> str:
     window = node.windows[0]
     assert isinstance(window, Sliding)
     single = len(node.windows) == 1 and window.size == window.slide and bool(node.groups)
+    if node.flush is not None and node.flush.lazy:
+        return GROUPS  # the held rows of a group leave with its next row, which must meet them
     # Another Spark may hash in another way.
     return f"cells of Spark {spark_version}" if single else GROUPS
 
@@ -133,7 +136,7 @@ class Reduction:
         node, source = program.nodes[native.stop], program.nodes[native.source]
         assert isinstance(node, nodes.Aggregate)
         assert isinstance(source, nodes.Source)
-        operator = program.operator(native.stop)
+        operator = computing(program.operator(native.stop))
         assert isinstance(operator, Paned)
         self.native = native
         self.source = source

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from millstream.core.flush import Flush
 from millstream.sql.text import Piece
 
 
@@ -39,6 +40,7 @@ class Sliding:
     """`RANGE TUMBLING r`: after a stream that is joined, the window is that of the join."""
     from_start: bool = False
     """Windows begin, and not end, at multiples of the slide, as Flink and Spark count them."""
+    flush: Flush | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,7 @@ class Growing:
     slide: Length
     start: int | str | None = None
     partition: tuple[Name, ...] = ()
+    flush: Flush | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

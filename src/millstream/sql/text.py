@@ -16,7 +16,7 @@ from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.dialect import DIALECT
 
-WINDOW_WORDS = ("RANGE", "SLIDE", "WATTR", "WA", "PATTR", "PA", "RATTR", "SATTR", "GAP", "START")
+WINDOW_WORDS = ("RANGE", "SLIDE", "WATTR", "WA", "PATTR", "PA", "RATTR", "SATTR", "GAP", "START", "FLUSH")
 _OPEN = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 _SHUT = set(_OPEN.values())
 

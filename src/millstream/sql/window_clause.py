@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from sqlglot import TokenType
 
 from millstream.core.errors import SqlError, nearest
+from millstream.core.flush import Flush
 from millstream.core.problem import Problem
+from millstream.sql.flush import flush
 from millstream.sql.lengths import length, shown
 from millstream.sql.statements import ByRows, ByTuple, Growing, Length, Name, Sessions, Sliding, Window
 from millstream.sql.text import WINDOW_WORDS, Piece, tokenize
 
 _SAME = {"WA": "WATTR", "PA": "PATTR"}
-_KNOWN = ("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "START", "GAP")
+_KNOWN = ("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "START", "GAP", "FLUSH")
 _ROW_NUMBER = ("row-num", "seq-num", "row_num", "row_number")
 _RANK = re.compile(r"rank\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
 _EXAMPLE = "Write [RANGE 10 minutes, SLIDE 1 minute, WATTR ts]."
@@ -92,13 +94,14 @@ class _Given:
         if self.grows:
             if slide is None:
                 raise self._wrong("RANGE ALL needs a SLIDE", "Say how often to report: SLIDE 1 minute.")
-            self._only("RANGE ALL", "RANGE", "SLIDE", "WATTR", "PATTR", "START")
+            self._only("RANGE ALL", "RANGE", "SLIDE", "WATTR", "PATTR", "START", "FLUSH")
             return Growing(
                 piece=self._place(),
                 attribute=self._attribute(),
                 slide=slide,
                 start=self._start(),
                 partition=self._keys(),
+                flush=self._flush(),
             )
         size = self.lengths.get("RANGE")
         if size is None:
@@ -109,7 +112,7 @@ class _Given:
             return self._by_rows(size, slide)
         if (slide is not None and slide.rows) or "SATTR" in self.values:
             return self._by_tuple(size, slide)
-        self._only("a sliding window", "RANGE", "SLIDE", "WATTR", "PATTR", "START", "TUMBLING")
+        self._only("a sliding window", "RANGE", "SLIDE", "WATTR", "PATTR", "START", "TUMBLING", "FLUSH")
         return Sliding(
             piece=self._place(),
             attribute=self._attribute(),
@@ -118,6 +121,7 @@ class _Given:
             start=self._start(),
             partition=self._keys(),
             tumbling="TUMBLING" in self.values,
+            flush=self._flush(),
         )
 
     def _by_rows(self, size: Length, slide: Length | None) -> ByRows:
@@ -177,6 +181,10 @@ class _Given:
             return None
         text = re.sub(r"^(timestamp|date)\b", "", str(piece), flags=re.IGNORECASE).strip().strip("'\"")
         return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+    def _flush(self) -> Flush | None:
+        piece = self.values.get("FLUSH")
+        return None if piece is None else flush(piece)
 
     def _keys(self) -> tuple[Name, ...]:
         return tuple(self.partition)

@@ -67,6 +67,8 @@ class Manifest:
     """What decides the partition that state is in; see `spark.reduce`."""
     tables: dict[str, Written] = field(default_factory=dict[str, Written])
     """By table beside the streams: the version that this epoch read, and the next will."""
+    told: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """By operator that holds results back: the progress that its readers have been told of."""
 
     def files(self) -> Iterator[Written]:
         """Every file of state that it needs, and every table."""

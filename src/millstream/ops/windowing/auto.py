@@ -32,7 +32,7 @@ class Undecided(Operator):
     def decide(self, rows: pa.Table) -> Operator:
         """The operator for rows like these, told the progress so far. It has not taken the rows yet."""
         chosen = self.build(*self._look(rows))
-        chosen.progress = list(self.progress)
+        chosen.resume(self.progress)
         return chosen
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:

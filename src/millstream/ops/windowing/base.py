@@ -77,8 +77,12 @@ class WindowOperator(Operator):
         self.store.replace([as_segment(bundle), *others])
 
     def promises(self) -> Progress:
+        """What its own progress gives."""
+        return self.promised(self.progress[0])
+
+    def promised(self, now: Progress) -> Progress:
         """Bounds on the window columns, linear and group-wise, that the input's bounds give."""
-        now, out = self.progress[0], Progress()
+        out = Progress()
         if now.ended:
             return Progress(ended=True)
         attribute = self.spec.attribute

@@ -9,7 +9,7 @@ import pyarrow as pa
 from millstream.core.progress import Progress, meet
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.base import WindowOperator
-from millstream.state.store import Segment
+from millstream.state.store import Segment, Store
 
 
 class Several(Operator):
@@ -43,9 +43,24 @@ class Several(Operator):
         self.meter.punctuations = max(part.meter.punctuations for part in self.parts)
         self.meter.combines = sum(part.meter.combines for part in self.parts)
 
+    @property
+    def stores(self) -> list[Store]:
+        """One a part."""
+        return [part.store for part in self.parts]
+
+    def resume(self, progress: Sequence[Progress]) -> None:
+        """The parts too."""
+        super().resume(progress)
+        for part in self.parts:
+            part.resume(progress)
+
     def promises(self) -> Progress:
         """What every part promises."""
-        return meet([part.promises() for part in self.parts])
+        return self.promised(self.progress[0])
+
+    def promised(self, now: Progress) -> Progress:
+        """What every part would promise by this progress."""
+        return meet([part.promised(now) for part in self.parts])
 
     def measure(self) -> None:
         """The open windows of all parts."""

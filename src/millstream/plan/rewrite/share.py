@@ -103,7 +103,7 @@ def _says(node: Node) -> Iterator[Any]:
             yield None if node.condition is None else _meaning(node.condition)
         case nodes.Aggregate():
             yield from (node.attribute, node.domain, node.windows, node.groups, node.strategy, node.schema)
-            yield from (dict(node.options), node.choice, node.pane)
+            yield from (dict(node.options), node.choice, node.pane, node.flush)
             yield tuple((one.name, one.call, one.arguments, one.filter) for one in node.aggregates)
 
 
