@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-done
 WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test survival check laws bench docs lock clean
+.PHONY: help setup demo test survival check laws bench peers docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,6 +42,9 @@ laws: setup ## property tests with ten times the examples
 bench: setup ## measure; run it alone on a quiet machine
 	@$(WITH_JAVA) $(BIN)/python bench/sliding.py
 
+peers: setup ## measure beside Spark, Flink, Bytewax, DuckDB and Polars; alone on a quiet machine, about 25 minutes
+	@$(WITH_JAVA) $(BIN)/python bench/peers/run.py $(PEERS)
+
 docs: setup ## run what the documents show: code blocks, links, words
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests/docs
 
@@ -52,5 +55,5 @@ lock: ## choose versions anew and write requirements.lock
 		--output-file requirements.lock
 
 clean: ## remove everything that setup and runs have made
-	@rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist spark-warehouse
+	@rm -rf $(VENV) .peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist spark-warehouse
 	@find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

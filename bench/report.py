@@ -9,7 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from targets import JOINS, TARGETS
+from markup import conditions, table
+from targets import JOINS, PEERS, TARGETS
+
+from peers.section import section
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "docs" / "benchmarks.md"
@@ -18,19 +21,6 @@ OUT = HERE.parent / "docs" / "benchmarks.md"
 def read(name: str) -> dict[str, Any]:
     """The figures of one benchmark."""
     return json.loads((HERE / "results" / f"{name}.json").read_text())
-
-
-def table(head: list[str], rows: list[list[Any]]) -> str:
-    """A Markdown table; floats with three digits."""
-    shown = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *shown])
-
-
-def conditions(figures: dict[str, Any]) -> str:
-    """On what, and how busy it was."""
-    machine = figures["machine"]
-    load = " ".join(f"{value:.1f}" for value in machine["load_average"])
-    return f"{machine['cores']} cores, Python {machine['python']}, load average {load} at the end."
 
 
 def local() -> str:
@@ -105,7 +95,7 @@ closed windows of both sides are compared, row by row, before any time is taken.
 
 
 def flink() -> str:
-    """Flink SQL, if it was measured."""
+    """Flink SQL alone, where it was measured and its peers were not."""
     path = HERE / "results" / "flink.json"
     if not path.exists():
         return ""
@@ -117,6 +107,12 @@ def flink() -> str:
 
 {table(["range/slide", "wall: Flink ÷ ours", "CPU: Flink ÷ ours"], rows)}
 {_flink_joins(figures)}"""
+
+
+def peers() -> str:
+    """Other engines on the same files, if they were measured."""
+    path = HERE / "results" / "peers.json"
+    return section(json.loads(path.read_text()), PEERS) if path.exists() else ""
 
 
 def _flink_joins(figures: dict[str, Any]) -> str:
@@ -209,7 +205,9 @@ def main() -> None:
 Ratios of runs side by side in one process tree; absolute times are in `bench/results/*.json` and mean little elsewhere.
 This page is made by `python bench/report.py` from those files.
 """
-    OUT.write_text("\n".join(part for part in (head, local(), spark(), joins(), flink(), laboratory()) if part))
+    OUT.write_text(
+        "\n".join(part for part in (head, local(), spark(), joins(), peers() or flink(), laboratory()) if part)
+    )
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ class Process:
                 text=True,
                 env={**os.environ, **variables, "PYTHONPATH": str(_BENCH)},
             )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def ask(self, job: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The line of one repetition; after a failure the process is no more."""
@@ -74,11 +75,13 @@ class Process:
         for one in family:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
+        self._reader.join()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _last_words(self) -> str:

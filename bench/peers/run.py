@@ -83,7 +83,8 @@ def main() -> None:
     kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     figures: dict[str, Any] = {key: kept.get(key, {}) for key in ("cells", "again", "versions", "left_out")}
     with Stage(ROOT, given.timeout) as stage:
-        stage.prepare(chosen)
+        stage.make_engines(chosen)
+        stage.make_inputs(chosen)
         for cell in chosen:
             print(f"peers: {cell.name}, {cell.data.rows:,} rows a stream", flush=True)
             try:

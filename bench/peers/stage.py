@@ -48,10 +48,9 @@ class Stage:
         for process in self._running.values():
             process.end()
 
-    def prepare(self, cells: Iterable[Cell]) -> None:
-        """Environments, the jar and all inputs, before anything is measured."""
-        chosen = list(cells)
-        for engine in sorted({one.engine for cell in chosen for one in cell.contenders}):
+    def make_engines(self, cells: Iterable[Cell]) -> None:
+        """Environments and the jar; what cannot be had is left out."""
+        for engine in sorted({one.engine for cell in cells for one in cell.contenders}):
             try:
                 if engine in environments.ENVIRONMENT:
                     environments.make(environments.ENVIRONMENT[engine], self._root)
@@ -60,9 +59,12 @@ class Stage:
             except Missing as reason:
                 print(f"peers: {engine} is left out: {reason}", flush=True)
                 self.left_out[engine] = str(reason)
-        for cell in chosen:
-            for one in (cell.data, cell.warm):
-                data.make(one, self._root / "data")
+
+    def make_inputs(self, cells: Iterable[Cell]) -> None:
+        """All files, and the oracle's answers, before anything is measured."""
+        for cell in cells:
+            data.make(cell.warm, self._root / "data")
+            self.expected(cell)
 
     def measure(self, cell: Cell, rounds: int) -> dict[str, Any]:
         """All contenders in turn, so many rounds; an answer that is not the oracle's raises."""

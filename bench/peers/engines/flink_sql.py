@@ -46,6 +46,7 @@ class Flink:
         # A collection in the thread that looks at memory would finalize Java objects over a second connection, and
         # the planner, whose metadata are bound to a thread, would then fail now and then.
         gc.disable()
+        os.environ["JVM_ARGS"] = "-Xmx4g"
         self.versions = {"apache-flink": version("apache-flink")}
         self._environment("heap", Path(tempfile.gettempdir()))
 
@@ -82,7 +83,6 @@ class Flink:
             "parallelism.default": str(CORES),
             "taskmanager.numberOfTaskSlots": str(CORES),
             "python.client.executable": sys.executable,
-            "env.java.opts.all": "-Xmx4g",
             "table.local-time-zone": "UTC",
             # The default is too little for the buffers of eight windows.
             "taskmanager.memory.managed.size": "1g",
