@@ -25,6 +25,7 @@ from millstream.state.manifest import Manifests
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
 from support.disk import SCHEMA, frame, rows_of, some_rows, without_epoch, write_files
+from support.full_disk import small_disk
 from support.harness import SCHEMA as NUMBERED
 from support.harness import some_rows as numbered_rows
 from support.harness import stray
@@ -629,3 +630,19 @@ def test_state_that_cannot_be_written_stops_the_run_and_the_next_goes_on(place: 
     run = place.live()
 
     place.check(run)
+
+
+@pytest.mark.parametrize("free", [0, 150 << 10])
+def test_a_full_disk_stops_the_run_and_with_room_the_next_goes_on(spark: Any, tmp_path: Path, free: int) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        place = Place(spark, disk.at / "place", files=tmp_path / "in")
+        place.add(0, 4)
+        disk.leave(free)
+        error = ended(place.engine().start(ms.available_now(), end_of_stream=True))
+        assert error is not None
+        readable(error, "No space left on device")
+        disk.clear()
+
+        run = place.live()
+
+        place.check(run)

@@ -64,7 +64,7 @@ def naive(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
 
 
 def test_top_holds_no_more_than_it_may_need() -> None:
-    top = Top(("id", "start", "end"), (("n", True),), limit=3)
+    top = Top(("id", "start", "end"), {"end"}, (("n", True),), limit=3)
     rows = {"id": [1] * 50 + [2] * 50, "start": [0] * 100, "end": [10] * 50 + [20] * 50, "n": list(range(100))}
 
     top.take(0, pa.table(rows))

@@ -75,6 +75,7 @@ QUESTIONS: dict[str, Ask] = {
     "rows by key": lambda s: s.window(range=10, slide=4, by="rows", partition_by=("k",)).agg(**HOLISTIC),
     "distinct": _distinct,
     "sort": lambda s: s.sort("ts"),
+    "top": lambda s: s.top(2, per=("ts", "k"), by=["v DESC", "f"], number="place"),
     "chain": _chain,
     "slow flush": _windows(HOLISTIC, range=20, slide=5, flush=ms.slow_flush(rows=3)),
     "lazy flush": _windows(BOUNDED, range=10, flush=ms.lazy_flush(windows=3)),

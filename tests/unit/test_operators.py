@@ -209,7 +209,7 @@ def test_distinct_forgets_what_punctuation_says_cannot_come_again() -> None:
 
 def test_distinct_looks_up_its_own_groups_and_not_all_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
     operator, now, asked = Distinct(("k", "v"), set()), Progress(), []
-    monkeypatch.setattr("millstream.ops.distinct.matching", lambda *given: asked.append(given))
+    monkeypatch.setattr("millstream.ops.complete.matching", lambda *given: asked.append(given))
     operator.take(0, pa.table({"k": [*range(0, 100, 2), None], "v": [1] * 51}))
     for key in range(90):
         now.accept(Punctuation.over({"k": key}))

@@ -24,6 +24,7 @@ from millstream.spark.host import SparkHost
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
 from support.disk import rows_of, without_epoch
+from support.full_disk import small_disk
 from support.harness import SCHEMA, some_rows, stray
 from support.in_process import engine
 from support.questions import QUESTIONS
@@ -112,6 +113,27 @@ def test_a_crash_at_each_step_of_each_epoch_changes_nothing(tmp_path: Path, step
         life.check(run)
 
     assert nth >= len(tables)
+
+
+@pytest.mark.parametrize("question", ["sliding", "pairs"])
+def test_a_disk_that_is_full_at_any_time_stops_a_run_and_with_room_it_goes_on(tmp_path: Path, question: str) -> None:
+    tables, stopped, error = epochs(1), 0, RunError("not yet")
+    while error is not None:
+        with small_disk(tmp_path / str(stopped)) as disk:
+            disk.leave(stopped * 24 << 10)
+            life = Life(disk.at / "life", question, tables)
+            error = ended(life.begin(2))
+            disk.clear()
+            run = life.begin(2)
+            assert ended(run) is None
+            life.check(run)
+        if error is not None:
+            stopped += 1
+            text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+            assert "No space left on device" in text
+            assert len(text) < 700
+
+    assert stopped >= 5
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

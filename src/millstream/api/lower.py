@@ -20,6 +20,7 @@ from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
 from millstream.sql.expressions import Names, quoted, scalar, spelled
 from millstream.sql.grouping import WINDOW_COLUMNS, Grouping, grouping, has_aggregates
+from millstream.sql.numbering import NUMBER, Numbering, numbered
 from millstream.sql.projection import Output, projection
 from millstream.sql.text import Piece
 
@@ -100,6 +101,9 @@ class _Lowering:
                 stream = stream.where(condition)
         window = self._window(select)
         if window is not None or has_aggregates(select, names):
+            if select.qualify is not None:
+                hint = "Aggregate in a sub-query: SELECT * FROM (SELECT … GROUP BY …) QUALIFY …."
+                raise select.qualify.error("QUALIFY and aggregates do not go together", hint)
             made = self._aggregate(select, stream, names, window)
         else:
             made = self._project(select, stream, names)
@@ -204,7 +208,8 @@ class _Lowering:
     # --- the select list ---
 
     def _project(self, select: sql.Select, stream: Stream, names: Names) -> Query:
-        outputs = projection(select, names, self.problems)
+        numbers = numbered(select, names, self.problems)
+        outputs = projection(select, names, self.problems, numbers.given)
         order = select.order
         if select.limit is not None:
             self.problems.append(
@@ -214,12 +219,21 @@ class _Lowering:
             hint = "Order by the attribute that makes progress alone, without DESC."
             self.problems.append(order[-1].piece.problem("a stream is ordered by one attribute, upwards", hint))
         settle(self.problems)
-        made = stream
+        made = stream if numbers.numbering is None else self._numbered(stream, numbers.numbering)
         if [one.name for one in outputs] != list(names.columns) or any(o.text != quoted(o.name) for o in outputs):
-            made = self._computed(stream, outputs)
+            made = self._computed(made, outputs)
         for one in order[:1]:
             made = self._sorted(made, str(one.piece).strip("`"), one.piece)
         return _as_query(made)
+
+    def _numbered(self, stream: Stream, asked: Numbering) -> Stream:
+        """The rows with their numbers, no more of them than are asked for."""
+        by = [f"{name} DESC" if down else f"{name} ASC" for name, down in asked.order]
+        with at(asked.piece, self.problems):
+            stream = stream.top(asked.limit, per=asked.keys, by=by, number=NUMBER)
+            self.engine.placed(stream.node, asked.piece)
+        settle(self.problems)
+        return stream
 
     def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
         made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
@@ -321,7 +335,7 @@ class _Lowering:
 
 
 def _top(query: Query, window: tuple[str, ...], order: tuple[tuple[str, bool], ...], limit: int) -> Query:
-    return Query(query.engine, nodes.Top(input=query.node, window=window, order=order, limit=limit))
+    return Query(query.engine, nodes.Top(input=query.node, keys=window, order=order, limit=limit, windows=True))
 
 
 def _as_query(stream: Stream) -> Query:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from millstream.api.as_of import as_of_node
 from millstream.api.enrich import enrich_node
 from millstream.api.join import Keys, join_node, left_alone
+from millstream.api.top import Columns, top_node
 from millstream.api.whole_rows import whole_rows_node
 from millstream.api.window import check_flush, make_windows
 from millstream.core.aggregate import AggregateCall
@@ -163,6 +164,16 @@ class Stream:
         names = columns or tuple(self.schema.names)
         self._check_keys(names)
         return self._query(nodes.Distinct(input=self.node, columns=tuple(names)))
+
+    def top(self, rows: int | None, *, per: Columns, by: Columns, number: str | None = None) -> Query:
+        """The first rows of each group, once it is complete: `bids.top(3, per="auction", by="price DESC")`.
+
+        rows            how many; None for all of them, to be numbered.
+        per             the columns that tell groups apart. Punctuation that speaks of them says when one is complete.
+        by              the columns to order by, each upwards or `DESC`; nulls last, ties settled by the other columns.
+        number          a column for the place of a row in its group, from 1.
+        """
+        return self._query(top_node(self, rows, per, by, number))
 
     def sort(self, attribute: str) -> Query:
         """Rows in order of a progressing attribute, released as its punctuation comes."""

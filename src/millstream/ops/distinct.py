@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.progress import Progress
 from millstream.kernels.group import encode, first_rows
-from millstream.kernels.match import matching
+from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
@@ -47,16 +43,7 @@ class Distinct(Operator):
         seen = self._seen()
         if seen is None:
             return []
-        if now.ended:
-            self.store.replace([])
-            return []
-        gone = np.zeros(seen.num_rows, dtype=np.bool_)
-        for names, over in now.over.items():
-            if set(names) <= set(self.columns):
-                gone |= _over(seen, names, over)
-        for punctuation in replace(now, over={}).punctuations():
-            if set(punctuation.pattern.attributes) <= set(self.columns):
-                gone |= matching(punctuation.pattern, seen, self.ordered)
+        gone = complete(now, seen, self.columns, self.ordered)
         if gone.any():
             self.meter.punctuations += 1
             self._remember(seen.filter(pc.invert(pa.array(gone))))
@@ -67,12 +54,3 @@ class Distinct(Operator):
 
     def _remember(self, keys: pa.Table) -> None:
         self.store.replace([Segment({_SEEN: keys.combine_chunks()}, 0, 0)])
-
-
-def _over(seen: pa.Table, names: tuple[str, ...], over: Set[tuple[Any, ...]]) -> np.ndarray:
-    """Which rows are of a group that is over: groups that are over add up, so the groups of the rows are looked up."""
-    found = encode([seen[name] for name in names], seen.num_rows)
-    keys = seen.select(list(names)).take(pa.array(found.first))
-    groups = zip(*(keys[name].to_pylist() for name in names), strict=True)
-    # A null key can be named by no punctuation.
-    return np.array([None not in key and key in over for key in groups], dtype=np.bool_)[found.codes]

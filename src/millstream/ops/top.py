@@ -1,4 +1,4 @@
-"""Top: the first n results of each window in a given order, once punctuation says that the window is complete."""
+"""Top: the first n rows of each window or group in a given order, once punctuation says that it is complete."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
-from millstream.core.punctuation import Punctuation
 from millstream.kernels.group import encode
-from millstream.kernels.ticks import to_ticks
+from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
@@ -18,14 +16,23 @@ _HELD = "held"
 
 
 class Top(Operator):
-    """Holds at most `limit` rows of each open window; nulls come last, and ties are settled by the other columns."""
+    """Holds at most `limit` rows of each open group; nulls come last, and ties are settled by the other columns."""
 
-    def __init__(self, window: tuple[str, ...], order: tuple[tuple[str, bool], ...], limit: int) -> None:
-        """`window` are the columns that say which window a row is of, its end last; `order` is (column, descending)."""
+    def __init__(
+        self,
+        keys: tuple[str, ...],
+        ordered: set[str],
+        order: tuple[tuple[str, bool], ...],
+        limit: int | None,
+        number: str | None = None,
+    ) -> None:
+        """`keys` say which group a row is of, `ordered` which columns have ticks; `order` is (column, descending)."""
         super().__init__()
-        self.window = window
+        self.keys = keys
+        self.ordered = ordered
         self.order = order
         self.limit = limit
+        self.number = number
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         held = [segment.tables[_HELD] for segment in self.store.segments]
@@ -36,50 +43,50 @@ class Top(Operator):
         return []
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
-        bound = now.bound(self.window[-1])
-        if bound <= before.bound(self.window[-1]) or not self.store.segments:
+        if not self.store.segments:
             return []
         held = self.store.segments[0].tables[_HELD]
-        ticks = to_ticks(held[self.window[-1]])
-        ready = np.ones(len(ticks), dtype=np.bool_) if bound == END else ticks < bound
+        ready = complete(now, held, self.keys, self.ordered)
         if not ready.any():
             return []
         self.meter.punctuations += 1
         self._keep(held.filter(pa.array(~ready)))
-        return [held.filter(pa.array(ready))]
+        leaving = held.filter(pa.array(ready))
+        if self.number is not None:
+            leaving = leaving.append_column(self.number, pa.array(self._places(leaving) + 1))
+        return [leaving]
 
     def promises(self) -> Progress:
-        """Only what the window's end says: other promises may speak of rows that are still held."""
-        now = self.progress[0]
-        if now.ended:
-            return Progress(ended=True)
-        out, bound = Progress(), now.bound(self.window[-1])
-        if bound > BOTTOM:
-            out.accept(Punctuation.linear(self.window[-1], bound))
-        return out
+        """Only what is said of the keys: other promises may speak of rows that are still held."""
+        now, keys = self.progress[0], set(self.keys)
+        return Progress(
+            {name: bound for name, bound in now.linear.items() if name in keys},
+            {one: bounds for one, bounds in now.grouped.items() if {one[0], *one[1]} <= keys},
+            {names: over for names, over in now.over.items() if set(names) <= keys},
+            tuple(one for one in now.others if one.pattern.attributes.keys() <= keys),
+            ended=now.ended,
+        )
 
     def _first(self, rows: pa.Table) -> pa.Table:
-        """The rows that are among the first of their window, in order."""
+        """The rows that are among the first of their group, those of a group one after the other, in order."""
         asked = {name for name, _ in self.order}
-        keys = [(self.window[-1], "ascending")]
-        keys += [(name, "ascending") for name in self.window[:-1]]
-        keys += [(name, "descending" if down else "ascending") for name, down in self.order]
-        keys += [
+        sorting = [(name, "ascending") for name in reversed(self.keys)]
+        sorting += [(name, "descending" if down else "ascending") for name, down in self.order]
+        sorting += [
             (field.name, "ascending")
             for field in rows.schema
-            if field.name not in asked and field.name not in self.window and not pa.types.is_nested(field.type)
+            if field.name not in asked and field.name not in self.keys and not pa.types.is_nested(field.type)
         ]
-        ordered = rows.take(pc.sort_indices(rows, sort_keys=keys))
-        codes = encode([ordered[name] for name in self.window], ordered.num_rows).codes
+        ordered = rows.take(pc.sort_indices(rows, sort_keys=sorting))
+        return ordered if self.limit is None else ordered.filter(pa.array(self._places(ordered) < self.limit))
+
+    def _places(self, rows: pa.Table) -> np.ndarray:
+        """The place of each row in its group, from 0."""
+        codes = encode([rows[name] for name in self.keys], rows.num_rows).codes
         changed = np.flatnonzero(np.diff(codes)) + 1
         begins = np.zeros(len(codes), dtype=np.int64)
         begins[changed] = changed
-        place = np.arange(len(codes)) - np.maximum.accumulate(begins)
-        return ordered.filter(pa.array(place < self.limit))
+        return np.arange(len(codes)) - np.maximum.accumulate(begins)
 
     def _keep(self, rows: pa.Table) -> None:
-        if not rows.num_rows:
-            self.store.replace([])
-            return
-        ticks = to_ticks(rows[self.window[-1]])
-        self.store.replace([Segment({_HELD: rows.combine_chunks()}, int(ticks.min()), int(ticks.max()))])
+        self.store.replace([Segment({_HELD: rows.combine_chunks()}, 0, 0)] if rows.num_rows else [])

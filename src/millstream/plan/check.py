@@ -155,7 +155,8 @@ def _keeps(node: nodes.Node) -> str:
         case nodes.Sort():
             return "rows that the bound has not passed"
         case nodes.Top():
-            return f"at most {node.limit} rows of each open window"
+            groups = "window" if node.windows else listed(node.keys)
+            return f"{'the rows' if node.limit is None else f'at most {node.limit} rows'} of each open {groups}"
         case nodes.Join():
             return "rows of both sides that may still find a partner"
         case nodes.AsOf():

@@ -46,7 +46,8 @@ def describe(node: nodes.Node) -> list[str]:
             return [f"sort by {node.attribute}, as far as punctuation reaches"]
         case nodes.Top():
             order = ", ".join(f"{name} descending" if down else name for name, down in node.order)
-            return [f"top {node.limit} of each window by {order or 'all columns'}"]
+            number = "" if node.number is None else f", numbered as {node.number}"
+            return [f"{first_of(node)} by {order or 'all columns'}{number}"]
         case nodes.Join():
             return _describe_join(node)
         case nodes.AsOf():
@@ -61,6 +62,12 @@ def describe(node: nodes.Node) -> list[str]:
                 f"window {show_window(w, node.attribute, node.domain)} [{context(w).value}]" for w in node.windows
             ]
             return [f"aggregate{groups}: {calls}", *windows, *([] if node.flush is None else [str(node.flush)])]
+
+
+def first_of(node: nodes.Top) -> str:
+    """Which rows a top lets go on, in words."""
+    groups = "window" if node.windows else ", ".join(node.keys)
+    return f"{'all rows' if node.limit is None else f'top {node.limit}'} of each {groups}"
 
 
 def show_panes(node: nodes.Aggregate) -> str | None:

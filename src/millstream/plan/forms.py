@@ -33,7 +33,7 @@ def form_of(node: nodes.Node, *, ends: bool) -> form.Form:
         case nodes.Sort():
             return form.Release(node.attribute)
         case nodes.Top():
-            return form.Release(node.window[-1])
+            return form.Complete(node.keys)
         case nodes.Aggregate():
             return _aggregate(node)
         case nodes.Join():

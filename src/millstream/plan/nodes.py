@@ -114,19 +114,24 @@ class Sort:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Top:
-    """The first `limit` rows of each window, in order of some columns."""
+    """The first `limit` rows of each window or group, in order of some columns."""
 
     input: Node
-    window: tuple[str, ...]
-    """The columns that tell windows apart, the window's end last."""
+    keys: tuple[str, ...]
+    """The columns that tell windows or groups apart, a window's end last."""
     order: tuple[tuple[str, bool], ...]
     """Columns, and whether descending."""
-    limit: int
+    limit: int | None
+    """None for all rows, which then are only numbered."""
+    number: str | None = None
+    """The column that has the place of a row in its group, from 1; None for no such column."""
+    windows: bool = False
+    """Are the groups the windows of an aggregate?"""
 
     @property
     def schema(self) -> pa.Schema:
-        """That of the input."""
-        return self.input.schema
+        """That of the input, and the number."""
+        return self.input.schema if self.number is None else self.input.schema.append(pa.field(self.number, pa.int64()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

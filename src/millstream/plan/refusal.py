@@ -59,7 +59,7 @@ def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
         case nodes.Sort():
             return _unpunctuated(node, node.input, node.attribute, (), "never lets a row go")
         case nodes.Top():
-            return _unpunctuated(node, node.input, node.window[-1], (), "never knows a window complete")
+            return _top(node, inputs[0])
         case nodes.Distinct():
             return _distinct(node, inputs[0])
         case nodes.Join():
@@ -118,6 +118,18 @@ def _unordered_windows(node: nodes.Node, column: str) -> nodes.Aggregate | None:
         return None
     offers = form_of(node, ends=False).offers([Scheme.of(Template({node.attribute: Sign.UP_TO}))])
     return node if offers and Template({column: Sign.UP_TO}) not in offers[0].out.templates else None
+
+
+def _top(node: nodes.Top, scheme: Scheme) -> Refusal:
+    if node.windows:
+        return _unpunctuated(node, node.input, node.keys[-1], (), "never knows a window complete")
+    keys = listed(node.keys)
+    fact = f"{name_of(node)} keeps every {keys} for ever: {_promised(node.input)}, and none of it speaks of {keys}"
+    linear = next((one.up_to[0] for one in scheme if len(one.up_to) == 1 and not one.literals), None)
+    together = "" if linear is None else f"Partition by {linear} too, or by the window_end of an aggregate; or h"
+    return Refusal(
+        name_of(node), keys, fact, f"{together or 'H'}ave each {keys} end: {_supplied(node, node.keys)}; {_END}."
+    )
 
 
 def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:

@@ -167,7 +167,7 @@ def _attributes(node: nodes.Node) -> Iterator[tuple[nodes.Node, str, bool]]:
         case nodes.Sort():
             yield node.input, node.attribute, True
         case nodes.Top():
-            yield node.input, node.window[-1], True
+            yield from ((node.input, name, node.windows) for name in node.keys[-1:])
         case nodes.Aggregate():
             if node.windows[0] != WHOLE:
                 yield node.input, node.attribute, True

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from millstream.core.contract.scheme import Scheme
 from millstream.core.window import WHOLE
 from millstream.plan import nodes
-from millstream.plan.describe import describe, show_progress, show_window
+from millstream.plan.describe import describe, first_of, show_progress, show_window
 from millstream.plan.promise import promises_of
 
 
@@ -27,7 +27,7 @@ def name_of(node: nodes.Node) -> str:
         case nodes.Sort():
             return f"sort by {node.attribute}"
         case nodes.Top():
-            return f"top {node.limit} of each window"
+            return first_of(node)
         case nodes.Aggregate():
             groups = f" by {listed(node.groups)}" if node.groups else ""
             if node.windows[0] == WHOLE:

@@ -67,7 +67,7 @@ def compile_node(node: nodes.Node, note: Note) -> Operator:
         case nodes.Sort():
             return Sort(node.attribute)
         case nodes.Top():
-            return Top(node.window, node.order, node.limit)
+            return Top(node.keys, ordered_columns(node.input.schema), node.order, node.limit, node.number)
         case nodes.Aggregate():
             return _aggregate(node, note)
         case nodes.Join():

@@ -111,6 +111,8 @@ def partition_columns(node: nodes.Node) -> tuple[str, ...]:
             return first.partition_by if isinstance(first, Rows) else node.groups
         case nodes.Distinct():
             return node.columns
+        case nodes.Top():
+            return node.keys
         case _:
             return ()
 

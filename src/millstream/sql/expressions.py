@@ -189,6 +189,8 @@ def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
                 out.append(where.problem("not yet: a sub-query inside an expression", "Join it in FROM.", not_yet=True))
             case exp.Window():
                 hint = "A window of rows is written [RANGE 10 rows, SLIDE 1 row, WATTR ts]."
+                if isinstance(node.this, exp.RowNumber):
+                    hint = "ROW_NUMBER() OVER (…) AS n is a column by itself, of a query without aggregates."
                 out.append(where.problem("not yet: OVER", hint, not_yet=True))
             case exp.Placeholder() | exp.Parameter():
                 out.append(where.problem("a parameter has no value here", "Write the value itself."))

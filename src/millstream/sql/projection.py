@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -23,10 +23,15 @@ class Output:
     piece: Piece
 
 
-def projection(select: Select, names: Names, problems: list[Problem]) -> tuple[Output, ...]:
-    """The columns that leave, with `*` written out."""
+def projection(
+    select: Select, names: Names, problems: list[Problem], given: Mapping[int, Output] | None = None
+) -> tuple[Output, ...]:
+    """The columns that leave, with `*` written out; those that are `given`, by place in the list, as they are."""
     out: list[Output] = []
-    for piece in select.items:
+    for i, piece in enumerate(select.items):
+        if given and i in given:
+            out.append(given[i])
+            continue
         try:
             tree = parse(piece, names.words)
         except SqlError as error:

@@ -26,7 +26,7 @@ from millstream.sql.window_clause import window_clause
 from millstream.sql.window_function import TABLE_FUNCTIONS, TableFunction
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF")
-CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
+CLAUSES = ("WHERE", "GROUP BY", "HAVING", "QUALIFY", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
 _NOT_ALIAS = (
     *RESERVED,
     *JOINS,

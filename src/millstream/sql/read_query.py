@@ -18,7 +18,7 @@ from millstream.sql.window_clause import window_clause
 from millstream.sql.window_function import grouped_window
 
 _DESCENDING = re.compile(r"\s+(asc|desc)?(\s*nulls\s+(first|last))?\s*$", re.IGNORECASE)
-_REFUSED = ("QUALIFY", "WINDOW", "OFFSET", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LATERAL", "PIVOT", "TABLESAMPLE")
+_REFUSED = ("WINDOW", "OFFSET", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LATERAL", "PIVOT", "TABLESAMPLE")
 
 
 def read_query(cursor: Cursor) -> Query:
@@ -104,13 +104,16 @@ def _select(cursor: Cursor) -> Select:
     groups, more = _groups(cursor)
     windows += more
     having = _clause(cursor, "HAVING", "a condition")
+    qualify = _clause(cursor, "QUALIFY", "a condition")
     order = _order(cursor)
     limit = _limit(cursor)
     if cursor.word() in _REFUSED:
         raise cursor.here().error(f"{cursor.word()} is not possible here", "Leave it out.")
     if cursor.peek() is not None and cursor.word() not in (")", "UNION", "INTERSECT", "EXCEPT", "MINUS"):
         cursor.fail(", ".join(_left(where, groups, having, order)) + " or the end of the statement")
-    _check(cursor, items, groups, *(one for one in (where, having) if one is not None), *(o.piece for o in order))
+    _check(
+        cursor, items, groups, *(one for one in (where, having, qualify) if one is not None), *(o.piece for o in order)
+    )
     return Select(
         piece=cursor.piece(start),
         items=items,
@@ -119,6 +122,7 @@ def _select(cursor: Cursor) -> Select:
         where=where,
         groups=groups,
         having=having,
+        qualify=qualify,
         window=_one(windows),
         order=order,
         limit=limit,

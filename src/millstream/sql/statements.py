@@ -201,6 +201,7 @@ class Select:
     where: Piece | None = None
     groups: tuple[Piece, ...] = ()
     having: Piece | None = None
+    qualify: Piece | None = None
     window: Window | None = None
     order: tuple[Order, ...] = ()
     limit: Limit | None = None

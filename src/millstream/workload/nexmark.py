@@ -35,6 +35,7 @@ _CITIES = (
     "Kent",
     "Cheyenne",
 )
+_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 _ROUND = sum(PROPORTION.values())
 
 
@@ -59,7 +60,7 @@ def nexmark(rows: int, *, seed: int = 0, rate: float = 10_000, start: datetime =
     >>> house.persons.num_rows, house.auctions.num_rows, house.bids.num_rows
     (100, 300, 4600)
     >>> house.bids.schema.names
-    ['auction', 'bidder', 'price', 'ts']
+    ['auction', 'bidder', 'price', 'channel', 'ts']
     """
     number = np.arange(rows)
     place = number % _ROUND
@@ -68,11 +69,11 @@ def nexmark(rows: int, *, seed: int = 0, rate: float = 10_000, start: datetime =
     beyond = (OPEN_AUCTIONS // PROPORTION["auctions"] + 2) * _ROUND
     clock = timestamps(rows + beyond if rows else 0, rate=rate, start=start)
     person, auction, bid = (np.flatnonzero(kind) for kind in kinds)
-    chance = dice(seed, 7)
+    chance = dice(seed, 8)
     return AuctionHouse(
         _persons(person, clock, chance[0]),
         _auctions(auction, clock, chance[1], chance[2], chance[3]),
-        _bids(bid, clock, chance[4], chance[5], chance[6]),
+        _bids(bid, clock, *chance[4:]),
     )
 
 
@@ -110,7 +111,7 @@ def _auctions(
 
 def _bids(
     number: np.ndarray, clock: pa.Array, auction: np.random.Generator, bidder: np.random.Generator,
-    price: np.random.Generator,
+    price: np.random.Generator, channel: np.random.Generator,
 ) -> pa.Table:  # fmt: skip
     opened = (number // _ROUND + 1) * PROPORTION["auctions"]
     chance = auction.random((len(number), 2))
@@ -120,6 +121,7 @@ def _bids(
             "auction": np.where(chance[:, 0] * _HOT_RATIO < 1, hot, _recent(opened, OPEN_AUCTIONS, chance[:, 1])),
             "bidder": _recent(number // _ROUND + 1, ACTIVE_PERSONS, bidder.random(len(number))),
             "price": _prices(price.random(len(number))),
+            "channel": pa.array(_CHANNELS).take((channel.random(len(number)) * len(_CHANNELS)).astype(np.int64)),
             "ts": clock.take(number),
         }
     )

@@ -150,7 +150,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """An operator that holds rows until a bound for the whole stream passes them: SORT, and the first n of a window.
+    """An operator that holds rows until a bound for the whole stream passes them: SORT.
 
     >>> [str(one.out) for one in Release("ts").offers([Scheme.of("ts+", "k#")])]
     ['{[[ts:+]]}']
@@ -166,6 +166,28 @@ class Release:
     def uses(self, scheme: Scheme, port: int = 0) -> list[Template]:
         """The linear template, or the end."""
         return [one for one in scheme if one.ends or one == Template({self.attribute: Sign.UP_TO})]
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """An operator that holds the rows of a group until punctuation that speaks of its keys alone says it is complete.
+
+    The first n rows of each group are one.
+
+    >>> [str(one.out) for one in Complete(("k",)).offers([Scheme.of("ts+", "k#")])]
+    ['{[[k:#]]}']
+    """
+
+    keys: tuple[str, ...]
+
+    def offers(self, inputs: Sequence[Scheme]) -> Offering:
+        """What it lets rows go by goes on: other promises may speak of rows that are held."""
+        used = self.uses(inputs[0])
+        return _contract(inputs, used) if used else ()
+
+    def uses(self, scheme: Scheme, port: int = 0) -> list[Template]:
+        """Templates that speak of nothing but its keys, the end among them."""
+        return [one for one in scheme if one.names <= set(self.keys)]
 
 
 @dataclass(frozen=True, slots=True)

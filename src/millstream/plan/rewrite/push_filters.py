@@ -12,6 +12,7 @@ from millstream.core.window import Session, Sliding, reach
 from millstream.plan import nodes
 from millstream.plan.nodes import Node, Select, Spare
 from millstream.plan.plan import Plan
+from millstream.plan.rewrite.at_most import at_most
 from millstream.plan.rewrite.usable import never_null, never_rejected
 
 Moved = Callable[[Expression], Expression | None]
@@ -21,11 +22,12 @@ Moved = Callable[[Expression], Expression | None]
 def push_filters(plan: Plan) -> Plan:
     """Promise: the same rows are late, rejected and in the results; each is filtered no later than it was.
 
-    A condition moves below a projection, a union, a distinct or a sort, below an aggregate if it speaks of groups only,
-    and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND each as far
-    as they can. It stays above a stream's entrance, where late rows are set apart, above what counts rows of all
-    groups together, above whatever it would save from failing, and above the results of an older query that its own
-    goes on from. In the books, a row of a group that no result can have is filtered instead of accepted.
+    A condition moves below a projection, a union, a distinct or a sort, below an aggregate or a top if it speaks of
+    groups only, and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND
+    each as far as they can. One that bounds the numbers which a top gives becomes its limit. It stays above a stream's
+    entrance, where late rows are set apart, above what counts rows of all groups together, above whatever it would
+    save from failing, and above the results of an older query that its own goes on from. In the books, a row of a
+    group that no result can have is filtered instead of accepted.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
@@ -69,6 +71,8 @@ def _step(node: Select) -> Node | None:
             return _below_distinct(node, below)
         case nodes.Sort():
             return _below_sort(node, below)
+        case nodes.Top():
+            return _limited(node, below) or _below_top(node, below)
         case nodes.Aggregate():
             return _below_aggregate(node, below)
         case nodes.Enrich():
@@ -128,6 +132,25 @@ def _below_sort(node: Select, below: nodes.Sort) -> Node | None:
     return _past(node, below, _if_total_on(set(below.schema.names)), spare)
 
 
+def _below_top(node: Select, below: nodes.Top) -> Node | None:
+    return _past(node, below, _if_total_on(set(below.keys)), None) if node.spare is None else None
+
+
+def _limited(node: Select, below: nodes.Top) -> Node | None:
+    """`number <= 10` above a top that numbers rows is the top ten: no more are held."""
+    parts = node.condition.conjuncts()
+    if below.number is None or node.spare is not None or not node.condition.total:
+        return None
+    found = [(part, most) for part in parts if (most := at_most(part, below.number)) is not None]
+    if not found:
+        return None
+    part, most = found[0]
+    limit = most if below.limit is None else min(most, below.limit)
+    rest = _all([one for one in parts if one is not part])
+    top = replace(below, limit=limit)
+    return top if rest is None else replace(node, input=top, condition=rest)
+
+
 def _below_aggregate(node: Select, below: nodes.Aggregate) -> Node | None:
     # Only these windows are each group's own. Landmarks end with the last row of all groups, and row numbers count
     # all rows; a user's window may fail on a row that it would no longer see.
@@ -150,7 +173,7 @@ def _if_total_on(columns: set[str]) -> Moved:
 
 def _past(
     node: Select,
-    below: nodes.Project | nodes.Distinct | nodes.Sort | nodes.Aggregate | nodes.Enrich | nodes.AsOf,
+    below: nodes.Project | nodes.Distinct | nodes.Sort | nodes.Top | nodes.Aggregate | nodes.Enrich | nodes.AsOf,
     moved: Moved,
     spare: Spare | None,
 ) -> Node | None:

@@ -92,7 +92,7 @@ def _says(node: Node) -> Iterator[Any]:
         case nodes.Sort():
             yield node.attribute
         case nodes.Top():
-            yield from (node.window, node.order, node.limit)
+            yield from (node.keys, node.order, node.limit, node.number)
         case nodes.Join():
             yield from (node.how, node.keys, node.time, node.columns, node.schema, node.domain, node.nulls_equal)
             yield None if node.condition is None else _meaning(node.condition)
