@@ -8,6 +8,8 @@ old partials, and the designs differ in how these leave:
                  output has to be ordered by window: a burst as long as the table
     lazy         old partials leave when a row wants their slot, and are looked for only when `most` windows old
     slow         the same, and besides one old partial every `every` rows
+
+By a footnote, order may look for another place before that burst: the next slot, if no other new partial is in it.
 """
 
 from __future__ import annotations
@@ -56,6 +58,9 @@ class LowTable(Comparator):
             self._smooth()
             place = hash((group,)) % size  # of a tuple, since a whole number is its own hash
             slot = self.slots[place]
+            if slot is not None and slot[0] == window and slot[1] != group:
+                place = self._instead(place, group)
+                slot = self.slots[place]
             if slot is not None and slot[0] == window and slot[1] == group:
                 slot[2] += 1
             else:
@@ -80,6 +85,10 @@ class LowTable(Comparator):
     @abstractmethod
     def _smooth(self) -> None:
         """A row has come: send on what this design sends on with it."""
+
+    def _instead(self, place: int, group: int) -> int:
+        """Where to look for a partial whose slot another one of the open window has; there, if nowhere else."""
+        return place
 
     @abstractmethod
     def _collide(self) -> None:
@@ -109,11 +118,16 @@ class LowTable(Comparator):
 
 
 class InOrderTable(LowTable):
-    """Partials leave ordered by window, one old one with each row."""
+    """Partials leave ordered by window, one old one with each row.
 
-    def __init__(self, slots: int) -> None:
+    With `next_slot` a partial whose slot another new one has goes to the slot after it, unless a third is there: an old
+    one there leaves, which order allows, and the burst of all old ones waits for a worse collision.
+    """
+
+    def __init__(self, slots: int, *, next_slot: bool = False) -> None:
         """An empty table, nothing old in it."""
         super().__init__(slots)
+        self.next_slot = next_slot
         self._place = slots
         self._burst_due = False
 
@@ -131,6 +145,12 @@ class InOrderTable(LowTable):
                 self._send(self._place)
                 return
             self._place += 1
+
+    def _instead(self, place: int, group: int) -> int:
+        after = (place + 1) % len(self.slots)
+        slot = self.slots[after]
+        taken = slot is not None and slot[0] == self.window and slot[1] != group
+        return after if self.next_slot and self._burst_due and not taken else place
 
     def _collide(self) -> None:
         if self._burst_due:

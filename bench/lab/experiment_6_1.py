@@ -82,6 +82,8 @@ def run(scale: float) -> Outcome:
         verdicts=_verdicts({name: dict(points) for name, points in lines.items()}),
         notes=[
             f"wid is left out where rows × windows of a row exceed {MOST_PLACES:,}",
+            "times are CPU times, where the published ones are by the clock: other work on the machine changes them "
+            "little, and waiting, of which the published times may have some, is not in them",
             "panes are asked for: left to choose, the engine takes wid at slide 1, which is some hundred times slower",
         ],
     )  # fmt: skip

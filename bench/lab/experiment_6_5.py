@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import millstream as ms
-from lab.measure import Input, Side, as_answers, best_seconds, millstream, must_equal
+from lab.measure import Input, Side, as_answers, best_seconds_and_latency, millstream, must_equal
 from lab.oracles import sql
 from lab.outcome import Outcome, Panel, Verdict
 from lab.scaling import rounds, some
@@ -26,6 +26,7 @@ def run(scale: float) -> Outcome:
     shown: list[list[object]] = []
     bytes_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
     seconds_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STRATEGIES}
+    waits: dict[str, list[float]] = {name: [] for name in STRATEGIES}
     margins: list[float] = []
     for name in some(SETS, scale):
         number = int(name[-1])
@@ -42,19 +43,22 @@ def run(scale: float) -> Outcome:
             )
 
         runs = {side: lambda word=word, by=by: by(word) for side, word in STRATEGIES.items()}
-        sides = best_seconds(runs, rounds(4, scale))
+        sides, closing = best_seconds_and_latency(runs, rounds(4, scale))
         truth = sql(f"SELECT ts // {SECOND}, srcIP, sum(len)::BIGINT FROM data GROUP BY ALL", data=data)
         exact = {row[:-1]: row[-1] for row in truth}
         for side, (one, seconds) in sides.items():
             must_equal(side, exact, as_answers(one.answer, ["window_id", "srcIP", "bytes"]))
             bytes_of[side].append((number, one.peak.nbytes / 1000))
             seconds_of[side].append((number, seconds * 1000))
-            last = one.latencies[-1] * 1000
-            shown.append([f"{name} {side}", one.peak.rows, one.peak.nbytes, one.process, seconds * 1000, last])
+            waits[side].append(closing[side])
+            shown.append(
+                [f"{name} {side}", one.peak.rows, one.peak.nbytes, one.process, seconds * 1000, closing[side] * 1000]
+            )
         least = min(sides["eager"][0].peak.nbytes, sides["lazy"][0].peak.nbytes)
         margins.append(sides["adaptive"][0].peak.nbytes / least)
     against_eager = [a[1] / e[1] for a, e in zip(bytes_of["adaptive"], bytes_of["eager"], strict=True)]
     time_ratio = [a[1] / e[1] for a, e in zip(seconds_of["adaptive"], seconds_of["eager"], strict=True)]
+    later = [a / e for a, e in zip(waits["adaptive"], waits["eager"], strict=True)]
     grows = against_eager[-1] < against_eager[0]
     return Outcome(
         title=f"sum by source in tumbling windows, {rows:,} packets a set",
@@ -90,6 +94,17 @@ def run(scale: float) -> Outcome:
                 why="" if max(time_ratio) < 1 else
                 "the published gain is fewer hash entries; columns have none, and choosing by group is work on top.",
             ),
+            Verdict(
+                claim="6.5",
+                published="AdaptWID's latency is below eager's",
+                found="÷ eager: " + ", ".join(f"{one:.2f}" for one in later),
+                agrees=max(later) < 1,
+                why="" if max(later) < 1 else
+                "when a window closes eager only reads its partials off; AdaptWID must first make partials of the rows "
+                "it kept, and put them together with those it has. The published tables are searched entry by entry, "
+                "and there fewer entries are less time.",
+            ),
         ],
-        notes=["CPU time replaced the clock's after first runs on a busy machine, which differed from one another"],
+        notes=["latency is the clock's, from punctuation to results: the median of a run, the least of several runs",
+               "CPU time replaced the clock's after first runs on a busy machine, which differed from one another"],
     )  # fmt: skip

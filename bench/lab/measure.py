@@ -78,6 +78,8 @@ class Input:
     attribute: str
     apart: bool = False
     """Whether punctuation comes in an epoch of its own after its rows, so that latency is counted from it alone."""
+    progress: Any = None
+    """What the stream promises, if it is not that punctuation on the attribute is supplied."""
 
     def feed(self, stamps: list[float]) -> Iterator[ms.Epoch]:
         """The epochs, and when each was handed over."""
@@ -101,7 +103,12 @@ def millstream(inputs: Mapping[str, Input], ask: Callable[..., ms.Query]) -> Sid
             left.append((epoch, rows))
 
     streams = [
-        engine.stream(name, one.feed(stamps), progress=ms.supplied(one.attribute), schema=one.epochs[0][0].schema)
+        engine.stream(
+            name,
+            one.feed(stamps),
+            progress=one.progress or ms.supplied(one.attribute),
+            schema=one.epochs[0][0].schema,
+        )
         for name, one in inputs.items()
     ]
     query = ask(*streams).for_each(leave).named("q")
@@ -135,11 +142,19 @@ def comparator(steps: Callable[[], Iterator[pa.Table]], held: Callable[[], Held]
 
 def best_seconds(runs: Mapping[str, Callable[[], Side]], rounds: int) -> dict[str, tuple[Side, float]]:
     """Sides run in turn, `rounds` times after a warm-up: the last run of each, and the least of its times."""
+    return best_seconds_and_latency(runs, rounds)[0]
+
+
+def best_seconds_and_latency(
+    runs: Mapping[str, Callable[[], Side]], rounds: int
+) -> tuple[dict[str, tuple[Side, float]], dict[str, float]]:
+    """The same, and the least of each side's latencies, each the median of a run."""
     taken: dict[str, list[Side]] = {name: [] for name in runs}
     for _ in range(rounds + 1):
         for name, run in runs.items():
             taken[name].append(run())
-    return {name: (sides[-1], min(one.seconds for one in sides[1:])) for name, sides in taken.items()}
+    best = {name: (sides[-1], min(one.seconds for one in sides[1:])) for name, sides in taken.items()}
+    return best, {name: min(one.latency for one in sides[1:]) for name, sides in taken.items()}
 
 
 def as_answers(table: pa.Table, names: Sequence[str]) -> dict[tuple[Any, ...], Any]:

@@ -15,15 +15,16 @@ from lab.ring_buffer import Server
 from millstream.cli import bench
 
 PUBLISHED = ["6.1", "6.2", "6.3", "6.4", "6.5", "6.6", "7.1", "7.2", "8.1", "8.2", "8.3", "8.4", "8.5"]
+CLAIMED = ["overhead", "split"]  # in prose, without figures
 # What each of them decides, besides what the experiment itself reports.
 CLAIMS = {
     "6.1": "H6", "6.2": "H7", "6.3": "H8", "6.4": "H1", "6.5": "H9", "6.6": "H9", "7.1": "H5", "7.2": "H5", "8.1": "H2",
-    "8.2": "H3", "8.3": "H4", "8.4": "8.4", "8.5": "H10",
+    "8.2": "H3", "8.3": "H4", "8.4": "8.4", "8.5": "H10", "overhead": "overhead", "split": "split",
 }  # fmt: skip
 
 
 def test_all_published_experiments_are_there() -> None:
-    assert PUBLISHED == ids()
+    assert [*PUBLISHED, *CLAIMED] == ids()
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", [*PUBLISHED, *CLAIMED])
 def test_an_experiment_gives_data_a_plot_and_a_verdict(name: str, results: Path) -> None:
     kept = json.loads((results / f"lab-{name}.json").read_text())
 
@@ -46,13 +47,24 @@ def test_an_experiment_gives_data_a_plot_and_a_verdict(name: str, results: Path)
         assert (results / f"lab-{name}.{kind}").read_bytes().startswith(head)
 
 
-@pytest.mark.parametrize("name", ["6.2", "6.3", "7.1", "8.2", "8.4", "8.5"])
+@pytest.mark.parametrize("name", ["6.2", "6.3", "7.1", "8.2", "8.4", "8.5", "split"])
 def test_what_is_counted_agrees_even_in_a_short_run(name: str, results: Path) -> None:
     # Rows held and stream time do not depend on the machine.
     kept = json.loads((results / f"lab-{name}.json").read_text())
 
     decided = [verdict for verdict in kept["verdicts"] if verdict["claim"] == CLAIMS[name]]
     assert [] == [verdict for verdict in decided if not verdict["agrees"]]
+
+
+def test_a_flush_of_our_operator_lets_a_window_go_in_ten_parts(results: Path) -> None:
+    kept = json.loads((results / "lab-8.1.json").read_text())
+
+    most = {row[0]: row[-1] for row in kept["rows"] if "our operator" in row[0]}
+    assert 12 == len(most)
+    for groups in ("66", "130", "260", "520"):
+        whole = most[f"{groups} K, our operator, at once"]
+        assert most[f"{groups} K, our operator, slow"] <= whole // 8
+        assert most[f"{groups} K, our operator, lazy"] <= whole // 7
 
 
 def test_an_experiment_is_run_by_its_id(tmp_path: Path) -> None:

@@ -381,6 +381,29 @@ def test_punctuation_from_outside_arrives_as_it_was_given(form: str) -> None:
         assert learned(given) == seen, f"seed {seed}"
 
 
+MARKED = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("mark", pa.bool_())])
+
+
+@pytest.mark.parametrize(
+    ("marks", "bound", "rejected"),
+    [
+        ([3, 3, 5, 9], 9, 0),
+        ([3, 7, 5, 9], 9, 1),
+        ([3, 5, 2**63 - 1], 5, 1),
+        ([2], 2, 0),
+    ],
+    ids=["rising", "one goes backwards", "one is beyond all values", "alone"],
+)
+def test_of_many_marks_in_an_epoch_those_that_can_be_kept_count(marks: list[int], bound: int, rejected: int) -> None:
+    rows = [{"ts": 20, "k": "a", "mark": None}, *({"ts": one, "k": None, "mark": True} for one in marks)]
+    table = pa.Table.from_pylist(rows, schema=MARKED)
+    ran = run([table], lambda s: s.where("true"), progress=ms.embedded("mark", "ts"), schema=MARKED, end=False)
+
+    assert bound == ran.source.progress[0].bound("ts")
+    assert rejected == ran.query.rejected.table().num_rows
+    assert [20] == ran.query.table()["ts"].to_pylist()
+
+
 # --- describe ---------------------------------------------------------------------------------------
 
 
