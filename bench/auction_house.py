@@ -1,4 +1,4 @@
-"""The streams that NEXMark's queries read, out of order by up to three seconds, with DuckDB's answers over the whole."""
+"""The streams that NEXMark's queries read, out of order by up to three seconds, and DuckDB's answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERIES = Path(__file__).parent / "queries" / "nexmark"
 LATE = timedelta(seconds=3)
 DAILY = ("q15", "q16", "q17")
 """Queries with windows of a day, which read a slower house."""
-PACE = {name: 0.1 for name in DAILY}
+PACE = dict.fromkeys(DAILY, 0.1)
 """Rows a second, where they are not NEXMark's usual 10,000."""
 
 

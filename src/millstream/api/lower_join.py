@@ -317,6 +317,7 @@ def _not_joined(window: sql.Sliding) -> list[Problem]:
     out += [one.piece.problem("a joined stream has no PATTR", equal) for one in window.partition]
     if window.start is not None:
         out.append(window.piece.problem("a joined stream has no START", _EXAMPLE))
+    out += [one.piece.problem("a joined stream has one RANGE", _EXAMPLE) for one in window.more]
     if window.flush is not None:
         out.append(window.piece.problem("a joined stream has no FLUSH", "Pairs leave as they are found."))
     return out

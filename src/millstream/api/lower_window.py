@@ -78,7 +78,7 @@ def _sliding(stream: Stream, window: sql.Sliding, attribute: str, keys: list[str
     slide_by = None if window.slide is None else window.slide.value
     return stream.window(
         attribute,
-        range=window.range.value,
+        range=[one.value for one in (window.range, *window.more)] if window.more else window.range.value,
         slide=slide_by,
         start=window.start,
         partition_by=keys,

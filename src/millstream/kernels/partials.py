@@ -142,6 +142,35 @@ class Partials:
         With `only`, the columns of other aggregates are left empty.
         """
         found = runs(merged.group, merged.key, shape, low[merged.group], high[merged.group])
+        answers = self._combined(merged, found, only)
+        for i, one in enumerate(self.aggregates):
+            if isinstance(one.kernel, Holistic) and (only is None or i in only):
+                bag = merged.bundle.bags[i]
+                answers.columns[i] = self._slide_bag(one.kernel, merged, bag, shape, found, low, high)
+        return answers
+
+    @property
+    def bounded(self) -> bool:
+        """Are all partials of one size?"""
+        return all(isinstance(one.kernel, Algebra) for one in self.aggregates)
+
+    def span(
+        self, merged: Merged, group: np.ndarray, window: np.ndarray, start: np.ndarray, end: np.ndarray
+    ) -> tuple[Answers, np.ndarray]:
+        """The answers of windows that are given one by one, each [start, end) of a group's keys; and of which ones.
+
+        Those without rows have none. All aggregates must be `bounded`.
+        """
+        at, begin = codes(merged.group, merged.key, group, start)
+        first = np.searchsorted(at, begin)
+        at, stop = codes(merged.group, merged.key, group, end)
+        last = np.searchsorted(at, stop)
+        there = np.flatnonzero(last > first)
+        found = Runs(group[there], window[there], first[there], last[there])
+        return self._combined(merged, found, None), there
+
+    def _combined(self, merged: Merged, found: Runs, only: Container[int] | None) -> Answers:
+        """The answers of runs of rows, without those that need every value."""
         fixed = merged.bundle.fixed
         rows = _prefix_difference(fixed[ROWS].to_numpy(), found)
         columns: list[pa.Array] = [pa.nulls(0)] * len(self.aggregates)
@@ -149,9 +178,6 @@ class Partials:
             if only is None or i in only:
                 combined = combine_runs(algebra, work.columns, found.start, found.end)
                 columns[i] = algebra.lower(algebra.close(Work(combined, work.pool)))
-        for i, one in enumerate(self.aggregates):
-            if isinstance(one.kernel, Holistic) and (only is None or i in only):
-                columns[i] = self._slide_bag(one.kernel, merged, merged.bundle.bags[i], shape, found, low, high)
         return Answers(found.group, found.window, rows, columns)
 
     def lower(self, merged: Merged) -> Answers:

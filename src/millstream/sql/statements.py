@@ -33,6 +33,8 @@ class Sliding:
     piece: Piece
     attribute: Name
     range: Length
+    more: tuple[Length, ...] = ()
+    """Further ranges: several windows, with one slide if there is one."""
     slide: Length | None = None
     start: int | str | None = None
     partition: tuple[Name, ...] = ()

@@ -19,6 +19,7 @@ _SAME = {"WA": "WATTR", "PA": "PATTR"}
 _KNOWN = ("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "START", "GAP", "FLUSH")
 _ROW_NUMBER = ("row-num", "seq-num", "row_num", "row_number")
 _RANK = re.compile(r"rank\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
+_LENGTH = re.compile(r"[\d'\"]|interval\b", re.IGNORECASE)
 _EXAMPLE = "Write [RANGE 10 minutes, SLIDE 1 minute, WATTR ts]."
 
 
@@ -43,6 +44,8 @@ class _Given:
     values: dict[str, Piece] = field(default_factory=dict[str, Piece])
     lengths: dict[str, Length] = field(default_factory=dict[str, Length])
     partition: list[Name] = field(default_factory=list[Name])
+    more: list[Length] = field(default_factory=list[Length])
+    """Ranges after the first."""
     grows: bool = False
     last: str = ""
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -55,6 +58,9 @@ class _Given:
         if name not in _KNOWN:
             if self.last == "PATTR":
                 self.partition.append(_name(part))
+                return
+            if self.last == "RANGE" and _LENGTH.match(text):
+                self.more.append(length(part, "RANGE"))
                 return
             place = part if word is None else part.part(0, word.end())
             raise place.error(f"there is no window parameter {shown(text)}", nearest(name, _KNOWN))
@@ -88,6 +94,10 @@ class _Given:
 
     def window(self) -> Window:
         """The kind of window that the parameters make."""
+        if self.more and ("TUMBLING" in self.values or any(one.rows for one in (*self.more, *self.lengths.values()))):
+            raise self.more[0].piece.error(
+                "only ranges of an attribute may be several", "Ask another query for the other window."
+            )
         if "GAP" in self.values:
             return self._sessions()
         slide = self.lengths.get("SLIDE")
@@ -117,6 +127,7 @@ class _Given:
             piece=self._place(),
             attribute=self._attribute(),
             range=size,
+            more=tuple(self.more),
             slide=slide,
             start=self._start(),
             partition=self._keys(),

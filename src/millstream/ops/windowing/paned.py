@@ -15,9 +15,12 @@ from millstream.core.progress import Progress
 from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
 from millstream.kernels.sliding import Paned as PanedShape
+from millstream.kernels.sliding import expand
 from millstream.ops.windowing.base import WindowOperator, clip, select
 from millstream.ops.windowing.spec import Spec
 
+_EMPTY = 4
+"""Windows for each pane that has rows, beyond which they are mostly empty."""
 GroupBounds = Callable[[pa.Table], np.ndarray]
 """The bound of each group, for a table of groups."""
 
@@ -68,10 +71,11 @@ class Paned(WindowOperator):
         merged = self._merged()
         ends = self._ends(merged)
         was, bound = clip(before(merged.groups), *ends), clip(now(merged.groups), *ends)
-        out = [
+        together = self._together(merged, was, bound)
+        out = [together] if together is not None else [
             self._answer(merged, window, shape, was, bound)
             for window, shape in zip(self.windows, self.shapes, strict=True)
-        ]
+        ]  # fmt: skip
         self._forget(merged, bound)
         self.meter.punctuations += any(table.num_rows for table in out)
         return out
@@ -102,6 +106,32 @@ class Paned(WindowOperator):
         self.meter.combines += len(merged.key) + 2 * len(answers.window)
         end = window.base + (answers.window + 1) * window.slide
         return self.spec.table(answers, merged.groups, end - window.size, end)
+
+    def _together(self, merged: Merged, was: np.ndarray, bound: np.ndarray) -> pa.Table | None:
+        """The answers of many windows at once: what each costs is its own answers, not a look at every pane.
+
+        None where looking at every pane is better: for one window, for aggregates of every value, and where so many
+        windows have ended that most must be empty.
+        """
+        if len(self.windows) == 1 or not self.partials.bounded:
+            return None
+        slides = np.array([window.slide for window in self.windows])
+        low, high = (was[:, None] - self.base) // slides, (bound[:, None] - self.base) // slides
+        if self.first is not None:
+            low = np.maximum(low, self.first)
+        if np.maximum(high - low, 0).sum() > _EMPTY * (len(merged.key) + len(self.windows)):
+            return None
+        cell, wid = expand(np.arange(low.size), low.ravel(), high.ravel())
+        if not len(cell):
+            return self.spec.schema.empty_table()
+        group, which = np.divmod(cell, len(self.windows))
+        steps, lengths = (np.array([getattr(s, name) for s in self.shapes]) for name in ("step", "length"))
+        last = (wid + 1) * steps[which]
+        answers, there = self.partials.span(merged, group, wid, last - lengths[which], last)
+        self.meter.combines += len(merged.key) + 2 * len(there)
+        end = self.base + (wid[there] + 1) * slides[which[there]]
+        sizes = np.array([window.size for window in self.windows])
+        return self.spec.table(answers, merged.groups, end - sizes[which[there]], end)
 
     def _needed(self, bound: np.ndarray) -> np.ndarray:
         """The first pane of each group that an open window still reaches."""
