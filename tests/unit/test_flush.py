@@ -64,6 +64,15 @@ def test_a_lazy_flush_lets_a_row_go_with_the_next_of_its_group() -> None:
     assert [(1, "b")] == left(query.step(rows(31, "b")))
 
 
+def test_a_lazy_flush_tells_of_a_window_in_the_epoch_in_which_its_last_row_leaves() -> None:
+    query = asked(ms.lazy_flush(windows=2))
+    query.step(rows(1, "a"), 10)
+    assert 0 == query.graph.at(query.query.node).told.bound("window_id")
+
+    query.step(rows(12, "a"))  # no progress comes with it
+    assert 1 == query.graph.at(query.query.node).told.bound("window_id")
+
+
 def test_without_groups_any_row_is_the_next_one() -> None:
     query = asked(ms.lazy_flush(windows=9), groups=())
 

@@ -12,6 +12,7 @@ from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
 from millstream.ops.windowing.auto import Undecided
+from millstream.ops.windowing.smoothed import Smoothed
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.runtime.compile import compile_node
@@ -83,7 +84,8 @@ class Graph:
     def release(self, turn: Turn, deliver: Deliver) -> None:
         """The epoch is over: what operators held back leaves, inputs before readers, and lets them promise more."""
         for vertex in list(self.vertices.values()):
-            if vertex.operator.holds:
+            # Rows that left earlier in the epoch may have been what a promise waited for.
+            if isinstance(vertex.operator, Smoothed):
                 self._pass_on(vertex, vertex.operator.release(turn), deliver)
                 self._tell(vertex, deliver)
 
