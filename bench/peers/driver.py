@@ -3,8 +3,8 @@
     echo '{"workload": "W1", "store": "", "folder": ".peers/data/bids-20000-100", "rows": 20000}' |
         PYTHONPATH=bench .peers/venvs/batch/bin/python -m peers.engines.duckdb_batch
 
-A job with "warm" first answers the same question over the folder named there, unmeasured: compilers and caches are
-then as warm for every engine as they are in a stream that has run for a while. A process answers any number of jobs.
+A job with "warm" first answers the same question, or one like it, over the folder named there, unmeasured: compilers and
+caches are then as warm for every engine as they are in a stream that has run for a while. A process answers any number of jobs.
 """
 
 from __future__ import annotations
@@ -86,10 +86,11 @@ def serve(open_engine: Callable[[], Engine]) -> None:
     warmed: set[tuple[str, str]] = set()
     for line in sys.stdin:
         job = Job.parse(line)
-        if job.warm is not None and (job.workload, job.store) not in warmed:
-            warmed.add((job.workload, job.store))
+        like = job.asked.like or job.workload
+        if job.warm is not None and (like, job.store) not in warmed:
+            warmed.add((like, job.store))
             with Meter() as meter:
-                engine.answer(Job(workload=job.workload, folder=job.warm, rows=0, store=job.store), meter)
+                engine.answer(Job(workload=like, folder=job.warm, rows=0, store=job.store), meter)
         with Meter() as meter:
             answer = engine.answer(job, meter)
         out.write(json.dumps(_line(engine, job, answer, meter, started)) + "\n")

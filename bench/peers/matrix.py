@@ -16,7 +16,7 @@ HOSTS = {"spark": "millstream-spark", "local": "millstream-local"}
 """Millstream's engines by the host they run on."""
 _WINDOW_KEYS = 100
 _ROWS_A_KEY = 10  # of each side of a join
-WARM_ROWS = 20_000
+_WARM_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,15 @@ SIZES = {
 }
 ENGINES = tuple(dict.fromkeys(one.engine for contenders in SIZES.values() for one in contenders))
 
-_WINDOWS = {"large": 4_000_000, "middle": 500_000, "small": 50_000}
+_WINDOWS = {"large": 4_000_000, "middle": 400_000, "small": 20_000}
 _JOINS = {"large": 1_000_000, "middle": 100_000, "small": 50_000}
 _ROWS = {
-    **dict.fromkeys(("W1", "W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),
+    "W1": {**_WINDOWS, "large": 2_000_000},
+    **dict.fromkeys(("W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),
     **dict.fromkeys(("W4-5", "W4-30"), _JOINS),
-    "W5": {"large": 1_000_000, "middle": 200_000, "small": 20_000},
-    "W6": {"large": 200_000, "middle": 50_000, "small": 20_000},
-    "W7": {"large": 500_000, "middle": 200_000, "small": 20_000},
+    "W5": {"large": 500_000, "middle": 50_000, "small": 20_000},
+    "W6": {"large": 100_000, "middle": 10_000, "small": 20_000},
+    "W7": {"large": 500_000, "middle": 100_000, "small": 20_000},
 }
 
 
@@ -81,7 +82,7 @@ class Cell:
     @property
     def warm(self) -> DataSet:
         """A little of the same kind of data."""
-        return _data(self.asked, min(WARM_ROWS, self.data.rows))
+        return _data(self.asked, min(_WARM_ROWS, self.data.rows))
 
 
 def cells(wanted: Collection[str] = (), engines: Collection[str] = (), most_rows: int | None = None) -> Iterator[Cell]:
