@@ -3,8 +3,9 @@
     echo '{"workload": "W1", "store": "", "folder": ".peers/data/bids-20000-100", "rows": 20000}' |
         PYTHONPATH=bench .peers/venvs/batch/bin/python -m peers.engines.duckdb_batch
 
-A job with "warm" first answers the same question, or one like it, over the folder named there, unmeasured: compilers and
-caches are then as warm for every engine as they are in a stream that has run for a while. A process answers any number of jobs.
+A job with "warm" first answers the same question, or one like it, over the folder named there, unmeasured: compilers
+and caches are then as warm for every engine as they are in a stream that has run for a while. A process answers any
+number of jobs.
 """
 
 from __future__ import annotations
