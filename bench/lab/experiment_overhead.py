@@ -49,7 +49,7 @@ def marked(rows: int, share: int, epoch: int) -> list[pa.Table]:
 
 def run(scale: float) -> Outcome:
     """Six shares of punctuation, in turn, the least time of several runs."""
-    rows = max(20_000, int(400_000 * scale))
+    rows = max(20_000, int(2_000_000 * scale))
     epoch = max(2_000, rows // 20)
     streams = {share: marked(rows, share, epoch) for share in SHARES}
 
@@ -92,5 +92,10 @@ def run(scale: float) -> Outcome:
                 "as its share of the rows that a batch has to carry.",
             ),
         ],
-        notes=["at 0 % there is one punctuation an epoch, without which no window would close"],
+        notes=[
+            "at 0 % there is one punctuation an epoch, without which no window would close",
+            "a negative loss is none: the stream was made five times as long after two runs that differed by 25 %",
+            "of an epoch's marks that rise the engine takes the last, which it did not in a first run, of 40,000 rows: "
+            "76 % was lost at 15 %",
+        ],
     )  # fmt: skip
