@@ -130,8 +130,8 @@ def run(scale: float) -> Outcome:
             "most partials: the most that one packet sends on; of our operator, the most rows that leave in an epoch",
             f"our operator: each group once a window, {EPOCHS} epochs a window, groups as they are at scale 1; the "
             "rate is that at which no epoch takes longer than its rows take to come, in CPU time, with results written "
-            "as CSV. It hangs on the longest of 40 epochs: another run of this length gave 1.1 to 1.6 of that at once, and "
-            "one with a tenth of the groups 0.6 to 1.5",
+            "as CSV. It hangs on the longest of 40 epochs: another run of this length gave 1.1 to 1.6 of that at once, "
+            "and one with a tenth of the groups 0.6 to 1.5",
             "groups are hashed as if at random; a first hash that had no collisions gave 1.1 for the first claim, and "
             "tables of half this size 1.8",
         ],
