@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,52 @@ def test_a_flush_that_cannot_be(make: Callable[[], Any], fact: str) -> None:
     with pytest.raises(WindowError, match=fact) as raised:
         make()
     assert raised.value.hint
+
+
+@pytest.mark.parametrize("flush", [ms.lazy_flush(windows=3), ms.slow_flush(rows=1, windows=3)], ids=["lazy", "slow"])
+@pytest.mark.parametrize("window", [{"range": 10}, {"range": 12, "slide": 4}, {"range": "all", "slide": 5}], ids=str)
+def test_no_more_is_kept_than_the_horizon_says(window: dict[str, Any], flush: Any) -> None:
+    engine = ms.Engine(host="local")
+    stream = engine.stream("s", [], schema=SCHEMA, progress=ms.ordered("ts"))
+    stream.window("ts", **window, flush=flush).agg(n=ms.count()).named("q")
+    (verdict,) = engine.check()["q"].checked.verdicts
+    assert verdict.horizon is not None
+    most = verdict.horizon.rows(rate=2)
+    query = asked(flush, groups=(), strategy="auto" if window["range"] == "all" else "wid", **window)
+    for ts in range(100):
+        query.step([ts, ts], ts)
+        assert most is not None
+        assert query.operator.store.rows <= most
+
+
+class Kept:
+    """A sink that has all rows, and how many came in each step."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.steps: list[int] = []
+
+    def write(self, rows: pa.Table, epoch: int) -> None:
+        self.rows += rows.to_pylist()
+        self.steps.append(rows.num_rows)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.mark.parametrize("host", ["local", "tasks"])
+def test_what_is_held_leaves_slowly_while_nothing_comes(host: str, tmp_path: Path) -> None:
+    engine = ms.Engine(host="local") if host == "local" else in_process.engine(tmp_path, 2)
+    table = pa.Table.from_pylist([*rows(1, "abcdefgh"), *rows(11, "a")], schema=SCHEMA)
+    stream = engine.stream("s", [table], schema=SCHEMA, progress=ms.ordered("ts"))
+    kept = Kept()
+    flush = ms.slow_flush(rows=2, windows=9)
+    stream.window("ts", range=10, flush=flush).group_by("k").agg(n=ms.count()).named("q").to(kept)
+    run = engine.start(ms.every("5 milliseconds"))
+    until = time.monotonic() + 60
+    while len(kept.rows) < 8 and run.is_active and time.monotonic() < until:
+        time.sleep(0.01)
+    run.stop()
+
+    assert [(0, key) for key in "abcdefgh"] == sorted(left(kept.rows))
+    assert max(kept.steps) <= 2
