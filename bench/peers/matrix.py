@@ -51,8 +51,7 @@ ENGINES = tuple(dict.fromkeys(one.engine for contenders in SIZES.values() for on
 _WINDOWS = {"large": 4_000_000, "middle": 400_000, "small": 20_000}
 _JOINS = {"large": 1_000_000, "middle": 100_000, "small": 50_000}
 _ROWS = {
-    "W1": {**_WINDOWS, "large": 2_000_000},
-    **dict.fromkeys(("W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),
+    **dict.fromkeys(("W1", "W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),
     **dict.fromkeys(("W4-5", "W4-30"), _JOINS),
     "W5": {"large": 500_000, "middle": 50_000, "small": 20_000},
     "W6": {"large": 100_000, "middle": 10_000, "small": 20_000},
