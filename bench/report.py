@@ -11,11 +11,13 @@ from typing import Any
 
 from markup import conditions, table
 from targets import JOINS, PEERS, TARGETS
+from workload_sections import nexmark, sweeps
 
 from peers.section import section
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "docs" / "benchmarks.md"
+WORKLOADS = {"sweeps": sweeps, "nexmark": nexmark}
 
 
 def read(name: str) -> dict[str, Any]:
@@ -205,9 +207,9 @@ def main() -> None:
 Ratios of runs side by side in one process tree; absolute times are in `bench/results/*.json` and mean little elsewhere.
 This page is made by `python bench/report.py` from those files.
 """
-    OUT.write_text(
-        "\n".join(part for part in (head, local(), spark(), joins(), peers() or flink(), laboratory()) if part)
-    )
+    workloads = [part(read(name)) for name, part in WORKLOADS.items() if (HERE / "results" / f"{name}.json").exists()]
+    parts = (head, local(), *workloads, spark(), joins(), peers() or flink(), laboratory())
+    OUT.write_text("\n".join(part for part in parts if part))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from report import laboratory
+from workload_sections import nexmark, sweeps
 
 
 def kept(name: str, *verdicts: dict[str, Any]) -> dict[str, Any]:
@@ -39,3 +40,15 @@ def test_every_claim_is_a_row_and_a_difference_has_its_reason(tmp_path: Path) ->
 
 def test_without_experiments_there_is_no_section(tmp_path: Path) -> None:
     assert "" == laboratory(tmp_path)
+
+
+def test_sweeps_and_queries_are_tables() -> None:
+    machine = {"cores": 2, "python": "3.11", "load_average": [1, 1, 1]}
+    slide = {"windows": 3, "to_tumbling": 1.5, "to_duckdb": 2.0, "buckets": None, "published": 20.0}
+    many = {"windows": 7, "to_one": 1.0, "to_duckdb": 0.5, "apart": 3.0, "published": None}
+    figures = {"machine": machine, "rows": 1000, "rounds": 3, "slides": {"500": slide}, "at_once": {"80": many}}
+    query = {"machine": machine, "rows": 1000, "epochs": 10, "cells": {"q5": {"rows_out": 9, "ratio": 1.25}}}
+
+    assert "| 0.5 s | 3 | 1.5 | 2 | - | 20 |" in sweeps(figures)
+    assert "| 80 | 7 | 1 | 0.5 | 3 | - |" in sweeps(figures)
+    assert "| q5 | 9 | 1.25 |" in nexmark(query)

@@ -94,6 +94,7 @@ def test_a_data_source_in_python(spark: Any) -> None:
     stream = engine.stream("s", spark.readStream.format("numbers").load(), progress=ms.ordered("n"))
 
     found = first(engine, stream.window("n", range=5).agg(total=ms.sum("n")), 2)
+    assert spark.conf.get("spark.sql.streaming.checkpointFileManagerClass", None) is None  # it was the stream's alone
 
     assert [(0, 10), (5, 35)] == sorted((row["window_start"], row["total"]) for row in found)[:2]
 

@@ -13,7 +13,7 @@ import millstream
 from millstream.cli.failure import WRONG
 from millstream.core.errors import nearest
 
-_NOT_BENCHMARKS = ("harness", "report", "targets")
+_NOT_BENCHMARKS = ("auction_house", "harness", "markup", "report", "targets", "workload_sections")
 _EXPERIMENT = "experiment_"
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.frames import tagged
 
+_FILES = "spark.sql.streaming.checkpointFileManagerClass"
+_PLAIN = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 OnEpoch = Callable[[DataFrame, int], None]
 """Takes an epoch's rows and its number; returns when they are committed."""
 
@@ -46,7 +49,8 @@ def follow(
             writer = writer.trigger(availableNow=True)
         case Every(seconds):
             writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
-    query = writer.start()
+    with _plain_files(next(iter(frames.values())).sparkSession):
+        query = writer.start()
     try:
         while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
             if stopping():
@@ -59,6 +63,24 @@ def follow(
         if not stopping():
             raise
     return [dict(one.durationMs) for one in query.recentProgress]
+
+
+@contextmanager
+def _plain_files(session: SparkSession) -> Iterator[None]:
+    """While a stream starts, which then keeps it so: have Spark write its logs by plain operations on files.
+
+    By default it asks after every link that a path might be, on a local disk by a process each time, of which an epoch
+    starts about thirty. Here the logs are local, and a rename is one step of the file system either way. What somebody
+    else has chosen stays.
+    """
+    if session.conf.get(_FILES, None) is not None:
+        yield
+        return
+    session.conf.set(_FILES, _PLAIN)
+    try:
+        yield
+    finally:
+        session.conf.unset(_FILES)
 
 
 class _StoppedError(Exception):
