@@ -20,7 +20,7 @@ QUERIES = Path(__file__).parent / "queries" / "nexmark"
 LATE = timedelta(seconds=3)
 DAILY = ("q15", "q16", "q17")
 """Queries with windows of a day, which read a slower house."""
-PACE = dict.fromkeys(DAILY, 0.1)
+PACE: dict[str, float] = dict.fromkeys(DAILY, 0.1)
 """Rows a second, where they are not NEXMark's usual 10,000."""
 
 
