@@ -48,7 +48,7 @@ SIZES = {
 }
 ENGINES = tuple(dict.fromkeys(one.engine for contenders in SIZES.values() for one in contenders))
 
-_WINDOWS = {"large": 4_000_000, "middle": 400_000, "small": 20_000}
+_WINDOWS = {"large": 8_000_000, "middle": 400_000, "small": 20_000}
 _JOINS = {"large": 1_000_000, "middle": 100_000, "small": 50_000}
 _ROWS = {
     **dict.fromkeys(("W1", "W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),

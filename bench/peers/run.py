@@ -47,7 +47,8 @@ def table(name: str, cell: dict[str, Any]) -> None:
 
 
 def again(stage: Stage, cell: Cell, rounds: int) -> dict[str, Any]:
-    """One cell measured twice, and how far the two lie apart."""
+    """One cell measured twice, and how far the two lie apart; once before, since the processes are new."""
+    stage.measure(cell, rounds)
     first, second = (stage.measure(cell, rounds) for _ in range(2))
     table(cell.name, first)
     table(cell.name, second)

@@ -52,9 +52,9 @@ def _how(figures: dict[str, Any]) -> str:
 bench/peers/run.py --cells W2-60/large` one cell of them, and `--again W2-60/large` measures it twice. All engines read
 the same rows, bids and asks that come up to a second out of order, and sum up their results; the sums are those of
 DuckDB over the whole files, or nothing is reported. Each engine is one warm process, they take turns, and medians are
-compared. Wall time is without start-up: for Spark and for us from the start of the query to its last result, for Flink
-what it says of the job alone, without planning and submission. CPU is that of the process tree. Flink reads the rows as
-binary numbers, for its wheel has no Parquet format; all others read Parquet. {conditions(figures)}
+compared. Wall time and CPU, that of the process tree, are those of the running stream: on Spark from the start of the
+query to its last result, for Flink what it says of the job alone, both without planning and submission. Flink reads the
+rows as binary numbers, for its wheel has no Parquet format; all others read Parquet. {conditions(figures)}
 
 {table(["engine", "version", "how it runs"], engines)}
 
