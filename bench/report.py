@@ -86,8 +86,9 @@ def spark() -> str:
     return f"""## Sliding windows on Spark, against native `window()`
 
 `bench/spark_sliding.py`: one session, local[2], Parquet bids → no-op sink, one file a trigger for both sides,
-epochs of which the first two are left out, medians of interleaved runs. Native runs with its default state store. The
-closed windows of both sides are compared, row by row, before any time is taken.
+epochs of which the first two are left out, medians of interleaved runs; where there are 12 epochs, after a run of each
+side that is not counted, for the JVM compiles Spark's planning over dozens of epochs. Native runs with its default
+state store. The closed windows of both sides are compared, row by row, before any time is taken.
 {conditions(figures)}
 
 {table(head, rows)}

@@ -1,7 +1,9 @@
 """Which engine answers which workload over how many rows.
 
-Ratios compare equal inputs only. Engines differ in speed by more than a hundred, so a workload is asked over three
+Ratios compare equal inputs only. Engines differ in speed by more than a hundred, so a workload is asked over several
 sizes of input, each by the engines that finish it in seconds, and by Millstream and the batch engines at every size.
+Band joins are also asked of Flink with RocksDB over as many rows as are large for the others, which takes it minutes:
+over fewer, a few rounds of Spark's planning decide.
 """
 
 from __future__ import annotations
@@ -45,11 +47,12 @@ SIZES = {
         *_BATCH,
     ),
     "small": (_LOCAL, Contender("bytewax"), *_BATCH),
+    "stored": (_SPARK, _LOCAL, Contender("flink", "RocksDB"), *_BATCH),
 }
 ENGINES = tuple(dict.fromkeys(one.engine for contenders in SIZES.values() for one in contenders))
 
 _WINDOWS = {"large": 8_000_000, "middle": 400_000, "small": 20_000}
-_JOINS = {"large": 1_000_000, "middle": 100_000, "small": 50_000}
+_JOINS = {"large": 1_000_000, "middle": 100_000, "small": 50_000, "stored": 1_000_000}
 _ROWS = {
     **dict.fromkeys(("W1", "W2-5", "W2-20", "W2-60", "W3-60"), _WINDOWS),
     **dict.fromkeys(("W4-5", "W4-30"), _JOINS),
@@ -90,14 +93,14 @@ def cells(wanted: Collection[str] = (), engines: Collection[str] = (), most_rows
     Millstream takes part in each, for the others are measured by it; a cell without any other is left out. With
     `most_rows` no input is larger.
     """
-    names = {f"{workload}/{size}" for workload in WORKLOADS for size in SIZES}
+    names = {f"{workload}/{size}" for workload, rows in _ROWS.items() for size in rows}
     if unknown := set(wanted) - names - set(WORKLOADS):
         raise ValueError(f"there is no cell {sorted(unknown)[0]!r}; there are {', '.join(WORKLOADS)}, and W1/large …")
     if unknown := set(engines) - set(ENGINES):
         raise ValueError(f"there is no engine {sorted(unknown)[0]!r}; there are {', '.join(ENGINES)}")
     for workload, rows in _ROWS.items():
         for size, all_contenders in SIZES.items():
-            if wanted and not {workload, f"{workload}/{size}"} & set(wanted):
+            if size not in rows or (wanted and not {workload, f"{workload}/{size}"} & set(wanted)):
                 continue
             ours, others = [
                 tuple(one for one in all_contenders if (one.engine in HOSTS.values()) == mine) for mine in (True, False)

@@ -23,9 +23,9 @@ _MODULES = {
     "duckdb": "duckdb_batch",
     "polars": "polars_batch",
 }
-_QUICK = 0.5
+_QUICK = 1.5
 """A repetition below so many seconds is taken a few times in a round: one alone would be mostly chance."""
-_TIMES = 9
+_TIMES = 7
 _SLOW = 15
 """One that takes longer is left out of every other round: it is far behind, and minutes count."""
 _KEPT = ("seconds", "cpu_seconds", "peak_bytes", "startup_seconds", "submit_seconds", "load")

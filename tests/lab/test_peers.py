@@ -116,6 +116,9 @@ def test_every_cell_has_millstream_in_it_and_a_peer_on_the_same_input() -> None:
 def test_cells_and_engines_are_chosen_by_name() -> None:
     assert ["W1/large", "W1/middle", "W1/small"] == [cell.name for cell in cells(["W1"])]
     assert ["W1/small"] == [cell.name for cell in cells(["W1"], ["bytewax"])]
+    assert [("W4-5", 1_000_000), ("W4-30", 1_000_000)] == [
+        (cell.workload, cell.data.rows) for cell in cells() if cell.size == "stored"
+    ]
     (cell,) = cells(["W4-5/large"], ["flink"], most_rows=500)
     assert ["millstream-spark", "millstream-local", "flink, heap"] == [one.label for one in cell.contenders]
     assert (500, 50) == (cell.data.rows, cell.data.keys)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.frames import tagged
@@ -51,6 +53,7 @@ def follow(
             writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
     with _plain_files(next(iter(frames.values())).sparkSession):
         query = writer.start()
+        _await_sources(query)
     try:
         while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
             if stopping():
@@ -65,9 +68,15 @@ def follow(
     return [dict(one.durationMs) for one in query.recentProgress]
 
 
+def _await_sources(query: StreamingQuery) -> None:
+    """Wait until a query has opened its sources, which it does in a thread of its own."""
+    while query.isActive and query.status["message"].startswith("Initializing"):
+        time.sleep(0.005)
+
+
 @contextmanager
 def _plain_files(session: SparkSession) -> Iterator[None]:
-    """While a stream starts, which then keeps it so: have Spark write its logs by plain operations on files.
+    """While a stream and its sources start, which then keep it so: have Spark write its logs by plain file operations.
 
     By default it asks after every link that a path might be, on a local disk by a process each time, of which an epoch
     starts about thirty. Here the logs are local, and a rename is one step of the file system either way. What somebody

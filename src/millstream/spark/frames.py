@@ -13,6 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
 from millstream.runtime.batch import UNREADABLE, Batch
 from millstream.runtime.flow import Order
@@ -21,7 +22,15 @@ from millstream.runtime.program import Program
 from millstream.runtime.tasks import enter, enter_and_meet, meet_at
 from millstream.spark.worker import settle_worker
 
-PARCEL = "partition int, node int, port int, kind string, blob binary"
+# As a type: a text would be parsed anew for every job.
+PARCEL = (
+    StructType()
+    .add("partition", IntegerType())
+    .add("node", IntegerType())
+    .add("port", IntegerType())
+    .add("kind", StringType())
+    .add("blob", BinaryType())
+)
 STREAM = "__stream"
 _HELD = pa.schema(
     [
@@ -156,6 +165,18 @@ def meeting(program: Program, order: Order, level: int) -> ArrowFunction:
     return run
 
 
+def settling(program: Program, order: Order) -> ArrowFunction:
+    """The function that runs the first stops in one partition, to which nothing has come."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle_worker()
+        for _ in batches:  # Spark waits until its rows are read
+            pass
+        yield from _handed_on(meet_at(program, order, 1, _task(), []))
+
+    return run
+
+
 def blobs(spark: SparkSession, batches: Mapping[str, Batch], partitions: int) -> DataFrame | None:
     """Batches held by the driver as a data frame, cut into slices in order of arrival."""
     rows: list[dict[str, Any]] = []
@@ -176,16 +197,6 @@ def blobs(spark: SparkSession, batches: Mapping[str, Batch], partitions: int) ->
         return None
     # As Arrow: rows of Python objects would be pickled one by one, which costs a fifth of a small epoch.
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=_HELD))
-
-
-def nothing(spark: SparkSession) -> DataFrame:
-    """No parcels, in a form that the optimiser cannot prove empty."""
-    return spark.range(1).mapInArrow(_none, PARCEL)
-
-
-def _none(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for _ in batches:
-        yield to_batch([])
 
 
 def _task() -> int:
@@ -217,5 +228,5 @@ def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:
 
 __all__ = [
     "PARCEL", "STREAM", "Tags", "arrow_schema", "blobs", "entering", "entering_blobs", "entering_to_meet", "meeting",
-    "nothing", "quoted", "slots_of", "tagged",
+    "quoted", "settling", "slots_of", "tagged",
 ]  # fmt: skip

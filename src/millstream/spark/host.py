@@ -211,13 +211,16 @@ class SparkHost:
         self, streaming: dict[str, DataFrame], trigger: Trigger, stopping: Callable[[], bool], report: ReportTo
     ) -> None:
         tags = Tags.of(streaming)
+        settled = threading.Event()
 
         def on_epoch(frame: DataFrame, epoch: int) -> None:
             if epoch == self.ledger.epoch:
                 log.info("epoch %d is committed already", epoch)
                 return
             check_next(self.ledger, self.checkpoint, epoch)
-            settle_session(frame.sparkSession, self.partitions)
+            if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
+                settle_session(frame.sparkSession, self.partitions)
+                settled.set()
             arrivals = Arrivals(frame, tags, self._next_local())
             self._step(arrivals, epoch, report, trigger)
 

@@ -14,7 +14,7 @@ from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
 from millstream.spark.direct import Direct, direct
-from millstream.spark.frames import PARCEL, Tags, blobs, entering, entering_blobs, entering_to_meet, meeting, nothing
+from millstream.spark.frames import PARCEL, Tags, blobs, entering, entering_blobs, entering_to_meet, meeting, settling
 from millstream.spark.partials import reducing
 from millstream.spark.reduce import Reduction
 
@@ -62,11 +62,15 @@ class Jobs:
         held = blobs(self._spark, arrivals.local, self._partitions)
         if held is not None:
             entered.append(held.mapInArrow(entering_blobs(program, order), PARCEL))
-        return self._meet(program, order, entered, what)
+        return self._meet(program, order, entered, what) if entered else self.settle(program, order, what)
 
     def settle(self, program: Program, order: Order, what: str) -> list[Report]:
-        """No rows: operators only learn what is known."""
-        return self._meet(program, order, [], what)
+        """No rows: operators only learn what is known, where they are; nothing has to be brought there."""
+        if not program.depth:
+            return []
+        places = self._spark.range(0, self._partitions, 1, self._partitions)
+        settled = places.mapInArrow(settling(program, order), PARCEL)
+        return self._collect(program, self._levels(program, order, settled, 2), what)
 
     def _reduce(
         self, program: Program, order: Order, arrivals: Arrivals, reduction: Reduction, what: str
@@ -91,7 +95,7 @@ class Jobs:
 
     def _meet(self, program: Program, order: Order, entered: list[DataFrame], what: str) -> list[Report]:
         """One job: parcels meet at each level of stops."""
-        frame = entered[0] if entered else nothing(self._spark)
+        frame = entered[0]
         for more in entered[1:]:
             frame = frame.unionAll(more)
         return self._collect(program, self._levels(program, order, frame, 1), what)
