@@ -119,7 +119,9 @@ def schema_of(columns: Mapping[str, str]) -> pa.Schema:
 
 
 def build(spec: Mapping[str, Any], streams: Mapping[str, ms.Stream]) -> Any:
-    """The query that a case describes, clause by clause."""
+    """The query that a case describes, in SQL or clause by clause."""
+    if "sql" in spec:
+        return next(iter(streams.values())).engine.sql(spec["sql"])
     names = spec.get("union") or [spec.get("from", next(iter(streams)))]
     query: Any = streams[names[0]]
     if len(names) > 1:
