@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from fractions import Fraction
+
 import pytest
 
 import millstream as ms
@@ -140,8 +143,8 @@ def test_windows_are_compared_by_floors() -> None:
     assert [] == join.kept(LEFT)
 
 
-def test_a_late_minority_on_one_side_costs_the_other_side_only() -> None:
-    """Spec F15: S0 five minutes behind, a band of two: two minutes of S0 are kept, and seven of S1."""
+def test_a_side_that_lags_costs_the_other_side_only() -> None:
+    """All of the left side comes five ticks late, a band of two: seven ticks of the right are kept, and no left row."""
     join = band(-2, 2)
     for now in range(30):
         join.rows(RIGHT, now)
@@ -152,6 +155,31 @@ def test_a_late_minority_on_one_side_costs_the_other_side_only() -> None:
     # The clock says 30; right rows up to 29, left rows up to 24.
     assert [] == join.kept(LEFT)  # the right side has passed all their partners
     assert list(range(23, 30)) == join.kept(RIGHT)  # seven
+
+
+def test_a_late_minority_of_a_side_is_never_kept_and_holds_back_the_other_side_only() -> None:
+    """Spec F15: a tenth of S0 comes five minutes late, a band of two: of S0 two minutes are kept, of S1 seven.
+
+    A plan in order keeps the same of S1, and must hold five minutes of S0 to sort it.
+    """
+    join = band(-2, 2)
+    come: list[int] = []
+    for now in range(30):
+        some = [now - 5, *[now] * 9] if now >= 5 else [now] * 9
+        come += some
+        join.rows(RIGHT, now)
+        join.bound(RIGHT, now + 1)
+        join.rows(LEFT, *some)
+        join.bound(LEFT, now - 4)
+        if now < 7:
+            continue
+        to_sort = [at for at in come if at >= now - 4]
+        assert [now - 1] * 9 + [now] * 9 == join.kept(LEFT)
+        assert Fraction(2, 5) == Fraction(len(join.kept(LEFT)), len(to_sort))
+        assert list(range(now - 6, now + 1)) == join.kept(RIGHT)
+
+    met = Counter(one["ts"] for one in join.left)
+    assert dict.fromkeys(range(2, 25), 50) == {at: met[at] for at in range(2, 25)}  # ten rows of five partners each
 
 
 def test_rows_of_a_group_that_is_over_or_ahead_go_alone() -> None:
