@@ -8,10 +8,10 @@ STAMP := $(VENV)/.setup-done
 WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test survival check laws bench peers docs lock clean
+.PHONY: help setup demo test survival partitions check laws bench peers docs lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: $(STAMP) ## create .venv with the locked packages, and find or fetch Java 17
 	@:
@@ -29,6 +29,9 @@ test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests, S
 
 survival: setup ## kill and restart runs on Spark, twenty kills
 	@$(WITH_JAVA) MILLSTREAM_KILLS=20 $(BIN)/python -m pytest -m survival
+
+partitions: setup ## play the transcripts on Spark in one and in five partitions, too
+	@$(WITH_JAVA) for n in 1 5; do MILLSTREAM_PARTITIONS=$$n $(BIN)/python -m pytest -m spark tests/transcripts || exit 1; done
 
 check: setup ## lint, format, types and import layers
 	@$(BIN)/ruff check .

@@ -17,7 +17,7 @@ import shutil
 import statistics
 import tempfile
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -124,41 +124,65 @@ def millstream(
     """The same on Millstream; also the rows in state after each epoch."""
     with tempfile.TemporaryDirectory() as checkpoint:
         engine = ms.Engine(spark, checkpoint=checkpoint, partitions=partitions)
-        promise = ms.bounded_disorder("ts", f"{int(setting.disorder * 1000)} ms")
-        a, b = (engine.stream(name, read(spark, folder / name), progress=promise) for name in "ab")
-        joined = a.join(b, on="k" if keyed else None, within=f"{int(setting.band * 1000)} ms")
-        query = joined.select("left_seq", "right_seq").named("pairs")
+        query = ask(engine, spark, folder, setting, keyed=keyed)
         query = query.to_nothing() if out is None else query.to_parquet(out)
         run = engine.start(ms.available_now())
         cpu = WarmCpu(lambda: len(run.recent_progress))
         run.await_termination()
         used = cpu.used()
-        held = [
-            one["state_rows"]
-            for progress in run.recent_progress
-            for one in progress["queries"]["pairs"]["operators"]
-            if one["operator"] == "join"
-        ]
+        held = [state_rows(progress) for progress in run.recent_progress]
         wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
         return Taken(wall, used, max(held)), held
 
 
-def compare(spark: SparkSession, folder: Path, setting: Setting) -> int:
-    """Both sides give the same pairs, and those that DuckDB finds in the whole files; returns how many."""
+def ask(engine: ms.Engine, spark: SparkSession, folder: Path, setting: Setting, *, keyed: bool = True) -> ms.Query:
+    """The query, without a sink."""
+    promise = ms.bounded_disorder("ts", f"{int(setting.disorder * 1000)} ms")
+    a, b = (engine.stream(name, read(spark, folder / name), progress=promise) for name in "ab")
+    joined = a.join(b, on="k" if keyed else None, within=f"{int(setting.band * 1000)} ms")
+    return joined.select("left_seq", "right_seq").named("pairs")
+
+
+def state_rows(progress: dict[str, Any]) -> int:
+    """Rows that the join keeps."""
+    operators = progress["queries"]["pairs"]["operators"]
+    return sum(one["state_rows"] for one in operators if one["operator"] == "join")
+
+
+def held_while_waiting(spark: SparkSession, folder: Path, setting: Setting) -> list[int]:
+    """Rows in state after each epoch of a run that waits for input, and so tells its operators at once."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        engine = ms.Engine(spark, checkpoint=checkpoint, partitions=2)
+        ask(engine, spark, folder, setting).to_nothing()
+        run = engine.start(ms.every("50 ms"))
+        while run.is_active and len(_after_each(run.recent_progress)) < setting.files:
+            run.await_termination(0.2)
+        run.stop()
+        return _after_each(run.recent_progress)
+
+
+def _after_each(reports: list[dict[str, Any]]) -> list[int]:
+    """What is kept at the end of each epoch with rows: after the step that follows it without any."""
+    return [state_rows(then) for first, then in pairwise(reports) if first["numInputRows"] and not then["numInputRows"]]
+
+
+def compare(spark: SparkSession, folder: Path, setting: Setting, *, beside: bool = True) -> int:
+    """We give the pairs that DuckDB finds in the whole files, and native, if it is asked, too; returns how many."""
     with tempfile.TemporaryDirectory() as place:
-        native(spark, folder, setting, "HDFS-backed", Path(place, "native"))
         millstream(spark, folder, setting, out=Path(place, "millstream"))
+        if beside:
+            native(spark, folder, setting, "HDFS-backed", Path(place, "native"))
         near = f"INTERVAL {int(setting.band * 1000)} MILLISECONDS"
         whole = (
             f"SELECT count(*), sum(hash(a.seq, b.seq)) FROM '{folder}/a/*.parquet' a JOIN '{folder}/b/*.parquet' b "
             f"ON a.k = b.k AND b.ts BETWEEN a.ts - {near} AND a.ts + {near}"
         )
-        answers = [duckdb.connect().sql(whole).fetchall()]
-        for name in ("native", "millstream"):
+        ((count, total),) = duckdb.connect().sql(whole).fetchall()
+        for name in ("native", "millstream") if beside else ("millstream",):
             text = f"SELECT count(*), sum(hash(left_seq, right_seq)) FROM '{place}/{name}/*.parquet'"
-            answers.append(duckdb.connect().sql(text).fetchall())
-        assert answers[0] == answers[1] == answers[2], f"the answers differ: {answers}"
-        return int(answers[0][0][0])
+            found = duckdb.connect().sql(text).fetchall()
+            assert found == [(count, total)], f"{name} gives {found}, DuckDB {(count, total)}"
+        return int(count)
 
 
 def against_native(spark: SparkSession, rounds: int, stores: list[str], kept: dict[str, Any]) -> dict[str, Any]:
@@ -219,6 +243,7 @@ def by_shape(spark: SparkSession, rounds: int) -> dict[str, Any]:
         for i, setting in enumerate(settings):
             (place / str(i)).mkdir()
             make_input(place / str(i), setting)
+            compare(spark, place / str(i), setting, beside=False)
             folders.append(place / str(i))
         for _ in range(rounds):
             for setting, folder in zip(settings, folders, strict=True):
@@ -239,31 +264,38 @@ def by_shape(spark: SparkSession, rounds: int) -> dict[str, Any]:
 
 
 def state(spark: SparkSession) -> dict[str, Any]:
-    """Rows in state after each epoch, against the rows that may still have a partner by what operators were told."""
+    """Rows in state after each epoch, against those that may still have a partner by all that has come so far.
+
+    A run that catches up tells its operators in the next epoch, and so keeps an epoch's rows more.
+    """
     out: dict[str, Any] = {}
     for setting in (Setting(files=20), Setting(band=30, files=20), Setting(disorder=10, files=20)):
         with _folder() as folder:
             make_input(folder, setting)
-            _, held = millstream(spark, folder, setting)
-        ratios = [mine / least for mine, least in zip(held, _least(setting), strict=False)]
-        out[setting.name] = {"worst": max(ratios), "median": statistics.median(ratios)}
-    rows = [(name, one["worst"], one["median"], 1.2) for name, one in out.items()]
-    show("rows in state ÷ the least there can be", ("streams", "worst epoch", "median", "wanted at most"), rows)
+            waiting = held_while_waiting(spark, folder, setting)
+            _, behind = millstream(spark, folder, setting)
+        assert len(waiting) == setting.files, f"{len(waiting)} epochs of {setting.files} were seen to their end"
+        least = _least(setting)
+        mine = [held / few for held, few in zip(waiting, least, strict=True)]
+        late = [held / few for held, few in zip(behind, least, strict=False)]
+        out[setting.name] = {"worst": max(mine), "median": statistics.median(mine), "catching_up": max(late)}
+    rows = [(name, one["worst"], one["median"], 1.2, one["catching_up"]) for name, one in out.items()]
+    head = ("streams", "worst epoch", "median", "wanted at most", "worst while catching up")
+    show("rows in state ÷ the least there can be", head, rows)
     return out
 
 
 def _least(setting: Setting) -> list[int]:
     """After each epoch, the rows that have come and are not below the other side's bound less the band.
 
-    The bounds are those that an epoch's operators were told: what was known when it began.
+    A side's bound is what it promises of rows to come: the greatest time so far less the disorder.
     """
     times = [side(setting, seed)["ts"].cast(pa.int64()).to_numpy() for seed in (0, 1)]
     size = -(-setting.rows // setting.files)
     out: list[int] = []
-    for epoch in range(setting.files):
-        known = [at[: epoch * size].max(initial=0) - int(setting.disorder * SECOND) for at in times]
-        limits = [bound - int(setting.band * SECOND) for bound in reversed(known)]
-        come = [at[: (epoch + 1) * size] for at in times]
+    for epoch in range(1, setting.files + 1):
+        come = [at[: epoch * size] for at in times]
+        limits = [at.max() - int((setting.disorder + setting.band) * SECOND) for at in reversed(come)]
         out.append(sum(int((at >= limit).sum()) for at, limit in zip(come, limits, strict=True)))
     return out
 

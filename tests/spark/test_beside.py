@@ -89,6 +89,21 @@ def test_a_frame_that_stands_still_is_a_table_and_is_read_again(spark: Any, tmp_
     assert pa.int32() == query.schema.field("n").type
 
 
+def test_a_frame_itself_is_read_again_though_its_files_are_others(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "items")
+    spark.createDataFrame([("a", 1)], "k string, n int").coalesce(1).write.parquet(path)
+    engine = ms.Engine(spark, checkpoint=tmp_path / "checkpoint", partitions=2)
+    stream = engine.stream("s", [[{"ts": 1, "k": "a"}], [{"ts": 2, "k": "a"}]], progress=ms.ordered("ts"))
+    items = engine.table("items", spark.read.parquet(path).where("n > 0"))
+    query = stream.enrich(items, on="k").named("q").to_memory()
+    engine.start(ms.once()).await_termination()
+    spark.createDataFrame([("a", 2), ("b", 3)], "k string, n int").coalesce(1).write.mode("overwrite").parquet(path)
+    engine.refresh("items")
+    engine.start(ms.once()).await_termination()
+
+    assert [(1, 1), (2, 2)] == sorted((row["ts"], row["n"]) for row in query.table().to_pylist())
+
+
 def test_a_stream_is_no_table(spark: Any) -> None:
     engine = ms.Engine(spark, partitions=2)
     endless = spark.readStream.format("rate").load()

@@ -289,15 +289,18 @@ def test_a_folder_sink_shows_whole_epochs_to_spark_and_pyarrow(
         assert bag(here.table()) == bag(ds.dataset(tmp_path / "out").to_table())
 
 
-def test_for_each_gets_a_data_frame_and_a_number(spark: Any, folder: Path) -> None:
+def test_for_each_gets_a_data_frame_and_the_number_of_its_step(spark: Any, folder: Path) -> None:
     here, _ = local_answer(folder)
     engine = ms.Engine(spark, partitions=2)
-    counted: dict[int, int] = {}
-    ask(engine, files(spark, folder)).for_each(lambda frame, epoch: counted.update({epoch: frame.count()}))
+    counted: list[tuple[int, int]] = []
+    ask(engine, files(spark, folder)).for_each(lambda frame, epoch: counted.append((epoch, frame.count())))
 
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
 
-    assert here.table().num_rows == sum(counted.values())
+    assert here.table().num_rows == sum(rows for _, rows in counted)
+    numbers = [epoch for epoch, _ in counted]
+    assert sorted(set(numbers)) == numbers
+    assert set(numbers) <= set(range(EPOCHS + 1))  # a step for each file, and one for the end
 
 
 def test_a_spark_table_is_a_sink(spark: Any, folder: Path) -> None:
@@ -310,18 +313,3 @@ def test_a_spark_table_is_a_sink(spark: Any, folder: Path) -> None:
 
     assert here.table().num_rows == spark.table("windows_of_q").count()
     spark.sql("DROP TABLE windows_of_q")
-
-
-def test_a_trigger_at_intervals_closes_windows_while_it_waits(spark: Any, folder: Path) -> None:
-    here, _ = local_answer(folder)
-    engine = ms.Engine(spark, partitions=2)
-    query = ask(engine, files(spark, folder))
-    run = engine.start(ms.every("200 ms"))
-    while len([one for one in run.recent_progress if one["numInputRows"]]) < EPOCHS and run.is_active:
-        run.await_termination(0.2)
-    run.stop()
-
-    assert not run.is_active
-    closed = {row for row in bag(here.table()) if row in bag(query.table())}
-    assert closed == set(bag(query.table()))
-    assert len(closed) > 100

@@ -18,6 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 from support.bags import difference
@@ -126,6 +129,8 @@ def check(folder: Path, source: list[dict[str, Any]], books: dict[str, int] | No
     query, expected = local(folder, what)
     results, late, rejected = (rows_of(folder / name) for name in ("out", "late", "rejected"))
     assert {} == difference(query.table().to_pylist(), results)
+    for kind in ("csv", "json"):
+        assert [] == apart(folder, kind)
     # Killed between its own two logs, Spark's file source puts two files into one epoch, and then a late row is
     # ruled out by an earlier punctuation. So there are no late rows among the first files, and the text may differ.
     assert {} == difference(_plain(without_epoch(query.late.table())), _plain(late))
@@ -148,10 +153,23 @@ def check(folder: Path, source: list[dict[str, Any]], books: dict[str, int] | No
         assert expected == books
         assert len(source) == books["rows_in"]
         assert (len(late), len(rejected), len(filtered)) == (books["late"], books["rejected"], books["filtered"])
-    hidden = [path.name for name in ("out", "late", "rejected") for path in (folder / name).glob(".*")]
+    hidden = [path.name for name in ("out", "csv", "json", "late", "rejected") for path in (folder / name).glob(".*")]
     assert [] == hidden
     assert [] == list((folder / "ck" / "staging").glob("*"))
     assert len(list((folder / "ck" / "manifests").iterdir())) <= 3
+
+
+def apart(folder: Path, kind: str) -> list[Any]:
+    """Rows that one of two outputs has and the other has not, or more often; of their numbers and texts."""
+    schema = ds.dataset(folder / "out", format="parquet").schema
+    plain = [one.name for one in schema if pa.types.is_integer(one.type) or pa.types.is_string(one.type)]
+    columns = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in plain)
+    read = {"csv": "read_csv('{}', all_varchar = true)", "json": "read_json('{}', union_by_name = true)"}[kind]
+    one, other = (
+        f"SELECT {columns} FROM {source}"
+        for source in (f"read_parquet('{folder}/out/*.parquet')", read.format(f"{folder}/{kind}/*.{kind}"))
+    )
+    return duckdb.connect().sql(f"({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one})").fetchall()
 
 
 def _plain(late: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 import threading
 import time
 import urllib.request
@@ -99,19 +101,24 @@ def test_a_data_source_in_python(spark: Any) -> None:
     assert [(0, 10), (5, 35)] == sorted((row["window_start"], row["total"]) for row in found)[:2]
 
 
-def test_an_epoch_is_one_job_that_is_named_in_spark_s_own_pages(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [{"middle": ms.median("n")}, {}], ids=["by kernels", "reduced by Spark"])
+def test_an_epoch_is_one_job_that_is_named_in_spark_s_own_pages(
+    spark: Any, tmp_path: Path, more: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    name = "jobs_" + request.node.callspec.id.replace(" ", "_")
     for i in range(3):
         pq.write_table(pa.table({"n": range(10 * i, 10 * i + 10)}), tmp_path / f"{i}.parquet")
+        os.utime(tmp_path / f"{i}.parquet", (1_700_000_000 + i, 1_700_000_000 + i))
     frame = spark.readStream.schema("n bigint").option("maxFilesPerTrigger", 1).parquet(str(tmp_path))
     engine = ms.Engine(spark, partitions=2)
     stream = engine.stream("s", frame, progress=ms.ordered("n"))
-    stream.window("n", range=5).agg(total=ms.sum("n"), middle=ms.median("n")).named("jobs_of_mine")
+    stream.window("n", range=5).agg(total=ms.sum("n"), **more).named(name)
     engine.start(ms.available_now()).await_termination()
 
     context = spark.sparkContext
     with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/jobs") as answer:
         jobs = [job.get("description", "") for job in json.load(answer)]
-    mine = [text for text in jobs if "jobs_of_mine" in text and text.startswith("millstream")]
+    mine = [text for text in jobs if name in text and text.startswith("millstream")]
     assert ["epoch 0", "epoch 1", "epoch 2", "flush"] == sorted(text.rsplit(": ", 1)[1] for text in mine)
 
 
@@ -121,4 +128,5 @@ def test_the_session_that_is_made_suits_the_engine(spark: Any) -> None:
     assert "2" == spark.conf.get("spark.sql.shuffle.partitions")
     assert "200000" == spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert "2g" == spark.conf.get("spark.driver.memory")
+    assert [sys.executable] == spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
     assert spark is ms.Engine(spark).spark

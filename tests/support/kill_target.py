@@ -53,7 +53,7 @@ def main(folder: Path, partitions: int, what: str) -> None:
     """One life."""
     engine = ms.Engine(checkpoint=folder / "ck", partitions=partitions)
     sources = [frame(engine.spark, folder / name) for name in INPUTS[what]]
-    query = ASK[what](engine, *sources).to_parquet(folder / "out")
+    query = ASK[what](engine, *sources).to_parquet(folder / "out").to_csv(folder / "csv").to_json(folder / "json")
     query.late.to_parquet(folder / "late")
     query.rejected.to_parquet(folder / "rejected")
     sys.stdout.write("READY\n")

@@ -15,7 +15,7 @@ class AvailableNow:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """Take one epoch, then stop."""
+    """Take one epoch, then stop; of a streaming frame, all that is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.frames import tagged
@@ -47,8 +47,10 @@ def follow(
     writer = tagged(frames).writeStream.foreachBatch(on_batch).queryName(name)
     writer = writer.option("checkpointLocation", str(checkpoint))
     match trigger:
-        case AvailableNow() | Once():
+        case AvailableNow():
             writer = writer.trigger(availableNow=True)
+        case Once():
+            writer = writer.trigger(once=True)
         case Every(seconds):
             writer = writer.trigger(processingTime=f"{int(seconds * 1000)} milliseconds")
     with _plain_files(next(iter(frames.values())).sparkSession):

@@ -53,6 +53,7 @@ from millstream.spark.outlets import check_folders, folders, for_workers
 from millstream.spark.places import places
 from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
+from millstream.spark.reread import read_again
 from millstream.spark.session import settle_session
 from millstream.state.manifest import Manifest, Manifests
 
@@ -114,8 +115,8 @@ class SparkHost:
         return arrow_schema(frame)
 
     def frame_table(self, frame: DataFrame) -> Any:
-        """All rows of a data frame that is no stream."""
-        return frame.toArrow().cast(arrow_schema(frame))
+        """All rows of a data frame that is no stream, as its files are now."""
+        return read_again(frame).toArrow().cast(arrow_schema(frame))
 
     def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
         """How queries run: those that the checkpoint knows find their operators again."""
