@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,8 @@ import duckdb
 import pytest
 
 import millstream as ms
-from millstream.core.punctuation import Punctuation
 from support import in_process
-from support.harness import stray
-from support.joins import NEAR, Case, Row, arriving, rows, streams, table
-from support.two_sides import TwoSides
-
-KINDS = ("inner", "left", "right", "full", "semi", "anti")
-SHAPES: dict[str, dict[str, Any]] = {
-    "one key": {"keys": ("k",)},
-    "two keys": {"keys": ("k", "j")},
-    "no key": {"keys": ()},
-    "a condition": {"keys": ("k",), "where": "v + v2 > 8"},
-    "no key and a condition": {"keys": (), "where": "abs(v - v2) < 3"},
-}
+from support.joins import KINDS, NEAR, SHAPES, Case, Row, arriving, rows, streams, table
 
 
 def play(engine: ms.Engine, case: Case, seed: int) -> None:
@@ -45,40 +32,16 @@ def play(engine: ms.Engine, case: Case, seed: int) -> None:
 @pytest.mark.parametrize("near", NEAR)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_join_equals_that_of_whole_tables(how: str, near: str, shape: str) -> None:
-    options, text = NEAR[near]
     for seed in range(4):
-        play(ms.Engine(host="local"), Case(how, options=options, near=text, **SHAPES[shape]), seed)
-
-
-@pytest.mark.parametrize("how", KINDS)
-@pytest.mark.parametrize("near", NEAR)
-def test_nothing_leaves_that_was_ruled_out_before(how: str, near: str) -> None:
-    options, _ = NEAR[near]
-    for seed in range(12):
-        rnd = random.Random(seed)
-        join = TwoSides(lambda a, b: a.join(b, on=[("k", "k2")], how=how, **options))
-        sides = [arriving(rnd, rows(rnd, 50, span=60), name=name) for name in ("ts", "ts2")]
-        for epoch in range(max(map(len, sides))):
-            for side, epochs in enumerate(sides):
-                if epoch < len(epochs):
-                    join.table(side, epochs[epoch].rows)
-            for side, epochs in enumerate(sides):
-                for one in epochs[epoch].punctuations if epoch < len(epochs) else ():
-                    join.promise(side, Punctuation(one.pattern))  # type: ignore[union-attr]
-        join.end(rnd.randint(0, 1))
-        join.end(0)
-        join.end(1)
-        assert [] == join.kept(0) + join.kept(1)
+        play(ms.Engine(host="local"), Case.of(how, near, **SHAPES[shape]), seed)
 
 
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize("near", NEAR)
 @pytest.mark.parametrize("partitions", [1, 2, 5])
 def test_a_join_by_tasks_equals_it_too(how: str, near: str, partitions: int, tmp_path: Path) -> None:
-    options, text = NEAR[near]
     for seed, shape in enumerate(SHAPES.values()):
-        case = Case(how, options=options, near=text, **shape)
-        play(in_process.engine(tmp_path / str(seed), partitions), replace(case), seed)
+        play(in_process.engine(tmp_path / str(seed), partitions), Case.of(how, near, **shape), seed)
 
 
 ENDS = ["b.ts2 {} a.ts - 4 AND b.ts2 {} a.ts + 6".format(*ends) for ends in product((">", ">="), ("<", "<="))]
@@ -159,30 +122,6 @@ def test_a_stream_joined_with_itself(partitions: int, tmp_path: Path) -> None:
         engine.start(ms.available_now(), end_of_stream=True).await_termination()
         found = query.table()
         assert whole(text, left, []) == Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_punctuation_of_single_groups_lets_rows_go_and_loses_none(seed: int) -> None:
-    rnd = random.Random(seed)
-    join = TwoSides(lambda a, b: a.join(b, on=[("k", "k2")], how="full", within=(-4, 6)))
-    sides = [stray(rows(rnd, 50, span=60), 12, rnd) for _ in range(2)]
-    left = [list(some) for some in sides]
-    while any(left):
-        side = rnd.choice([one for one in (0, 1) if left[one]])
-        now, left[side] = left[side][:7], left[side][7:]
-        join.rows(side, *now)
-        for key in "abc":
-            mine = [one["ts"] for one in left[side] if one["k"] == key]
-            if not mine:
-                join.promise(side, Punctuation.over({("k", "k2")[side]: key}))
-            elif rnd.random() < 0.5:
-                join.bound(side, min(mine), **{("k", "k2")[side]: key})
-    join.end(0)
-    join.end(1)
-
-    case = Case("full", options={}, near="b.ts2 - a.ts BETWEEN -4 AND 6")
-    found = Counter((row["id"], row["id2"], row["ts"], row["ts2"]) for row in join.left)
-    assert case.answer(table(sides[0]), table(sides[1], second=True)) == found
 
 
 def whole(text: str, left: list[Row], right: list[Row]) -> Counter[tuple[Any, ...]]:

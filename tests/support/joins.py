@@ -16,6 +16,14 @@ from support.harness import cut, stray
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("j", pa.int64()), ("v", pa.int64()), ("id", pa.int64())])
 Row = dict[str, Any]
+KINDS = ("inner", "left", "right", "full", "semi", "anti")
+SHAPES: dict[str, dict[str, Any]] = {
+    "one key": {"keys": ("k",)},
+    "two keys": {"keys": ("k", "j")},
+    "no key": {"keys": ()},
+    "a condition": {"keys": ("k",), "where": "v + v2 > 8"},
+    "no key and a condition": {"keys": (), "where": "abs(v - v2) < 3"},
+}
 
 
 @dataclass(frozen=True)
@@ -27,22 +35,41 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     near: str = "TRUE"
     where: str | None = None
+    in_sql: bool = False
+    """Is Millstream asked in SQL, too?"""
+
+    @classmethod
+    def of(cls, how: str, near: str, **shape: Any) -> Case:
+        """A join whose rows are near as one of ANY_NEAR says."""
+        if near in STRICT:
+            return cls(how, near=STRICT[near], in_sql=True, **shape)
+        options, text = NEAR[near]
+        return cls(how, options=options, near=text, **shape)
+
+    def join(self, left: ms.Stream, right: ms.Stream) -> ms.Query:
+        """On Millstream, with all columns."""
+        if self.in_sql:
+            return left.engine.sql(self._statement("*"))
+        where = {} if self.where is None else {"where": self.where}
+        return left.join(right, on=[(key, key + "2") for key in self.keys], how=self.how, **self.options, **where)
 
     def query(self, left: ms.Stream, right: ms.Stream) -> ms.Query:
-        """On Millstream."""
-        where = {} if self.where is None else {"where": self.where}
-        joined = left.join(right, on=[(key, key + "2") for key in self.keys], how=self.how, **self.options, **where)
+        """On Millstream, with the columns of the answer."""
+        joined = self.join(left, right)
         return joined if self.how in ("semi", "anti") else joined.select("id", "id2", "ts", "ts2")
 
     def answer(self, left: pa.Table, right: pa.Table) -> Counter[tuple[Any, ...]]:
         """By DuckDB, over everything."""
-        on = " AND ".join([*(f"a.{key} = b.{key}2" for key in self.keys), self.near, self.where or "TRUE"])
-        word = {"full": "FULL OUTER", "semi": "SEMI", "anti": "ANTI"}.get(self.how, self.how.upper())
         what = "a.id" if self.how in ("semi", "anti") else "a.id, b.id2, a.ts, b.ts2"
         with duckdb.connect() as db:
             db.register("a", left)
             db.register("b", right)
-            return Counter(db.execute(f"SELECT {what} FROM a {word} JOIN b ON {on}").fetchall())
+            return Counter(db.execute(self._statement(what)).fetchall())
+
+    def _statement(self, what: str) -> str:
+        parts = [*(f"a.{key} = b.{key}2" for key in self.keys), self.near, *([self.where] if self.where else ())]
+        word = {"full": "FULL OUTER", "semi": "SEMI", "anti": "ANTI"}.get(self.how, self.how.upper())
+        return f"SELECT {what} FROM a {word} JOIN b ON {' AND '.join(parts)}"
 
     def got(self, table: pa.Table) -> Counter[tuple[Any, ...]]:
         """What left, in the same shape."""
@@ -57,6 +84,12 @@ NEAR: dict[str, tuple[dict[str, Any], str]] = {
     "tumbling": ({"window": 7}, "floor(a.ts / 7) = floor(b.ts2 / 7)"),
 }
 """Bounds that the fluent form can say; strict ones are said in SQL."""
+STRICT = {
+    "lower end strict": "b.ts2 > a.ts - 4 AND b.ts2 <= a.ts + 6",
+    "upper end strict": "b.ts2 >= a.ts - 4 AND b.ts2 < a.ts + 6",
+    "both ends strict": "b.ts2 > a.ts - 4 AND b.ts2 < a.ts + 6",
+}
+ANY_NEAR = (*NEAR, *STRICT)
 
 
 def rows(rnd: random.Random, n: int, *, span: int, keys: Sequence[Any] = ("a", "b", "c", None)) -> list[Row]:
