@@ -87,12 +87,13 @@ def at_once(data: pa.Table, many: int) -> pa.Table:
     return query.table()
 
 
-def apart(data: pa.Table, many: int) -> None:
+def apart(data: pa.Table, many: int) -> list[pa.Table]:
     """A query for each."""
     engine = stream_of(data).engine
-    for i, size in enumerate(sizes(many)):
-        engine.sql(f"SELECT sum(v) AS total FROM s [RANGE {size} ms, WATTR ts]", name=f"q{i}")
+    texts = [f"SELECT sum(v) AS total FROM s [RANGE {size} ms, WATTR ts]" for size in sizes(many)]
+    queries = [engine.sql(text, name=f"q{i}") for i, text in enumerate(texts)]
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    return [query.table() for query in queries]
 
 
 def at_once_by_duckdb(data: pa.Table, many: int) -> pa.Table:
@@ -166,6 +167,7 @@ def by_windows(data: pa.Table, rounds: int, most: int) -> dict[str, Any]:
             "duckdb": lambda many=many: at_once_by_duckdb(data, many),
         }
         if many <= APART_UP_TO:
+            same(pa.concat_tables([with_size(one) for one in apart(data, many)]), at_once_by_duckdb(data, many))
             sides["apart"] = lambda many=many: apart(data, many)
         taken = interleave(sides, rounds)
         out[str(many)] = {

@@ -102,8 +102,11 @@ def run(scale: float) -> Outcome:
                 found="÷ eager: " + ", ".join(f"{one:.2f}" for one in sooner),
                 agrees=max(sooner) < 1,
                 why="" if max(sooner) < 1 else
-                "by its code a closing window costs it a pass over the rows it keeps and a look at every group, which "
-                "eager has not; where the time goes was not measured.",
+                "by a profile of CPU time over the closing epochs at lag 0, closing windows is 45 % of eager's time "
+                "and 62 % of AdaptWID's, which spends twice as much on it; the rest (union, punctuation, delivery) is "
+                "the same for both. Of AdaptWID's closing 30 % makes partials of the rows it keeps, 22 % looks at each "
+                "group to choose its form, 22 % merges partials, and 7 % finds the rows that are still needed; of "
+                "eager's 64 % merges partials, and nothing is done for rows or forms.",
             ),
         ],
         notes=["latency is the clock's, from punctuation to results: the median of a run, the least of several runs",

@@ -30,3 +30,21 @@ def test_many_windows_at_once_answer_as_duckdb_does(many: int, data: pa.Table) -
 def test_answers_that_differ_stop_the_sweep(data: pa.Table) -> None:
     with pytest.raises(AssertionError, match="the answers differ"):
         sweeps.same(sweeps.sliding(data, 60_000), sweeps.sliding_by_duckdb(data.slice(1), 60_000))
+
+
+@pytest.mark.parametrize("many", [1, 40])
+def test_a_query_for_each_window_answers_as_duckdb_does(many: int, data: pa.Table) -> None:
+    found = pa.concat_tables([sweeps.with_size(one) for one in sweeps.apart(data, many)])
+
+    assert sweeps.same(found, sweeps.at_once_by_duckdb(data, many)) > 5 * many
+
+
+def test_a_wrong_answer_of_a_query_for_each_window_stops_the_sweep(
+    data: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = sweeps.apart
+    monkeypatch.setattr(sweeps, "WINDOWS", (5,))
+    monkeypatch.setattr(sweeps, "apart", lambda data, many: right(data.slice(1), many))
+
+    with pytest.raises(AssertionError, match="the answers differ"):
+        sweeps.by_windows(data, rounds=1, most=5)
