@@ -15,11 +15,10 @@ import pytest
 import millstream as ms
 from millstream.kernels.murmur import murmur
 from support.harness import stray
-from support.joins import NEAR, Case, Row, rows, table
+from support.joins import KINDS, NEAR, SHAPES, STRICT, Case, Row, rows, table
 
 pytestmark = pytest.mark.spark
 
-KINDS = ("inner", "left", "right", "full", "semi", "anti")
 DISORDER = 6
 
 
@@ -96,6 +95,35 @@ def test_all_kinds_at_once_over_the_same_streams(spark: Any, partitions: int, tm
 
     for case, query in asked:
         assert case.answer(table(left), table(right, second=True)) == case.got(query.table()), case
+
+
+STRICT_ONES = [(how, list(STRICT)[i % 3], list(SHAPES.values())[i % 5]) for i, how in enumerate(KINDS)]
+
+
+def test_strict_ends_in_all_kinds_at_once(spark: Any, tmp_path: Path) -> None:
+    left, right = given(tmp_path, 13)
+    engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=3)
+    a, b = both(engine, frames(spark, tmp_path))
+    cases = [Case.of(how, near, **shape) for how, near, shape in STRICT_ONES]
+    asked = [(case, case.query(a, b).named(f"q{i}")) for i, case in enumerate(cases)]
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    for case, query in asked:
+        assert case.answer(table(left), table(right, second=True)) == case.got(query.table()), case
+
+
+@pytest.mark.parametrize(("how", "near"), [("inner", "lower end strict"), ("full", "upper end strict")])
+def test_rows_that_go_straight_respect_strict_ends(spark: Any, how: str, near: str, tmp_path: Path) -> None:
+    left, right = given(tmp_path, 17)
+    case = Case.of(how, near)
+    engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=2)
+    a, b = both(engine, frames(spark, tmp_path))
+    query = case.query(a, b).named("q")
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert case.answer(table(left), table(right, second=True)) == case.got(query.table())
 
 
 def test_a_stream_with_itself_and_what_is_above_joins(spark: Any, tmp_path: Path) -> None:
