@@ -88,7 +88,6 @@ def test_the_guard_of_the_kernel_would_tell() -> None:
         list(pairs(np.zeros(1, dtype=np.uint64), np.array([1]), run, Reach(-2, 2)))
 
 
-@pytest.mark.xfail(reason="every slice of the other side is opened, which copies its codes and coordinates")
 @pytest.mark.parametrize("how", KINDS)
 def test_probing_opens_only_the_slices_that_the_band_can_reach(how: str) -> None:
     join = with_slices(how)
@@ -99,7 +98,6 @@ def test_probing_opens_only_the_slices_that_the_band_can_reach(how: str) -> None
     assert {"semi": [(40, None), (50, None)], "anti": []}.get(how, [(40, 38), (50, 52)]) == left
 
 
-@pytest.mark.xfail(reason="every slice of both sides is opened, whatever the bound")
 @pytest.mark.parametrize("how", KINDS)
 def test_a_bound_opens_only_the_slices_that_it_has_passed(how: str) -> None:
     join = with_slices(how, (0, 10, 20, 30))  # of more than three like small ones one is made

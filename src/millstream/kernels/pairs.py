@@ -33,6 +33,16 @@ class Reach:
         """
         return Reach(None if self.high is None else -self.high, None if self.low is None else -self.low)
 
+    def touches(self, mine: tuple[int, int], theirs: tuple[int, int]) -> bool:
+        """Whether any coordinate between two ends may have a partner between two others.
+
+        >>> Reach(-3, 0).touches((10, 20), (3, 6)), Reach(-3, 0).touches((10, 20), (3, 7))
+        (False, True)
+        """
+        first = theirs[0] if self.low is None else mine[0] + self.low
+        last = theirs[1] if self.high is None else mine[1] + self.high
+        return first <= theirs[1] and last >= theirs[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

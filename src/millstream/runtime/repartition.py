@@ -70,7 +70,8 @@ def _of_join(node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: 
     """The rows of each side, each once though several partitions had it, to where they meet now."""
     for one in saved:
         tables = {name: read_table(Path(written.path)) for name, written in one.tables.items()}
-        side, held = opened(Segment(tables, one.low, one.high))
+        side = next(i for i, name in enumerate(SIDES) if name in tables)
+        held = opened(Segment(tables, one.low, one.high), side)
         keep = original(node, side, held.rows, before, one.partition)
         rows = held.rows.append_column(_PLACE, pa.array(np.arange(held.rows.num_rows))).filter(pa.array(keep))
         for partition, part in shares(node, side, rows, now):

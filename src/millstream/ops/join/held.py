@@ -69,23 +69,22 @@ def _with(rows: pa.Table, run: Run) -> pa.Table:
     return rows.append_column(CODE, pa.array(run.code)).append_column(AT, pa.array(run.at)).combine_chunks()
 
 
-def opened(segment: Segment) -> tuple[int, Held]:
-    """The side a segment is of, and what it holds."""
-    side = 0 if SIDES[0] in segment.tables else 1
+def opened(segment: Segment, side: int) -> Held:
+    """What a segment of a side holds."""
     rows = segment.tables[SIDES[side]]
     run = Run(rows[CODE].combine_chunks().to_numpy(), rows[AT].combine_chunks().to_numpy(), segment.low, segment.high)
     matched = None
     if _MATCHED in segment.tables:
         bits = np.frombuffer(segment.tables[_MATCHED]["bits"][0].as_py(), dtype=np.uint8)
         matched = np.unpackbits(bits, count=rows.num_rows).astype(np.bool_)
-    return side, Held(rows, run, matched)
+    return Held(rows, run, matched)
 
 
-def of_side(store: Store, side: int) -> Iterator[tuple[int, Segment, Held]]:
-    """The runs of one side: their places in the store, as they are."""
+def of_side(store: Store, side: int) -> Iterator[tuple[int, Segment]]:
+    """The runs of one side, unopened: their places in the store, and the segments there."""
     for place, segment in enumerate(store.segments):
         if SIDES[side] in segment.tables:
-            yield place, segment, opened(segment)[1]
+            yield place, segment
 
 
 def tidy(segments: Sequence[Segment], reached: Sequence[Segment], side: int, slices: Slices) -> list[Segment]:
@@ -115,13 +114,13 @@ def _cut(segment: Segment, side: int, slices: Slices, width: int) -> list[Segmen
     """A segment that is wider than a slice, slice by slice."""
     if segment.high - segment.low < width:
         return [segment]
-    _, held = opened(segment)
+    held = opened(segment, side)
     numbers = slices.numbers(held.run.at, width)
     return [held.where(numbers == number).segment(side) for number in np.unique(numbers)]
 
 
 def _merged(segments: Sequence[Segment], side: int) -> Segment:
-    held = [opened(segment)[1] for segment in segments]
+    held = [opened(segment, side) for segment in segments]
     hashes = np.concatenate([one.run.code for one in held]) >> np.uint64(32)
     at = np.concatenate([one.run.at for one in held])
     marks = [one.matched for one in held if one.matched is not None]

@@ -20,7 +20,7 @@ from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import Reach, pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
-from millstream.ops.join.held import Held, of_side, tidy
+from millstream.ops.join.held import Held, of_side, opened, tidy
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.promise import promised
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
@@ -103,7 +103,10 @@ class Join(Operator):
         other = 1 - port
         reach = _ANYWHERE if self.spec.near is None else self.spec.near.reach_of(port)
         hashes = mine.run.code >> np.uint64(32)
-        for place, _, held in list(of_side(self.store, other)):
+        for place, segment in list(of_side(self.store, other)):
+            if not reach.touches((mine.run.low, mine.run.high), (segment.low, segment.high)):
+                continue
+            held = opened(segment, other)
             hit = np.zeros(held.rows.num_rows, dtype=np.bool_)
             for own, theirs in pairs(hashes, mine.run.at, held.run, reach):
                 own, theirs = self._agreeing(port, mine.rows, held.rows, own, theirs)
@@ -146,10 +149,11 @@ class Join(Operator):
         reached: list[Segment] = []
         moved = False
         done = self._done(side)
-        for _, segment, held in of_side(self.store, side):
+        for _, segment in of_side(self.store, side):
             if segment.low >= done and not now.ended and not says_of_keys(self.spec, side, now):
                 kept.append(segment)
                 continue
+            held = opened(segment, side)
             gone = self._complete(side, held)
             if gone.all():
                 moved = True
@@ -164,7 +168,7 @@ class Join(Operator):
             reached.append(kept[-1])
         self.meter.punctuations += int(moved)
         own = tidy(kept, reached, side, self.spec.slices)
-        self.store.replace([*own, *(segment for _, segment, _ in of_side(self.store, port))])
+        self.store.replace([*own, *(segment for _, segment in of_side(self.store, port))])
         return out
 
     def _alone(self, side: int, held: Held, gone: np.ndarray) -> list[pa.Table]:
