@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import time
+from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
@@ -24,6 +26,24 @@ def test_a_run_in_a_pipe_says_nothing() -> None:
     counted().start(ms.available_now()).watch(Console(file=out))
 
     assert "" == out.getvalue()
+
+
+def test_a_terminal_shows_streams_and_queries_while_a_run_works() -> None:
+    def slow() -> Iterator[list[dict[str, int]]]:
+        for i in range(3):
+            yield [{"ts": 10 * i + j} for j in range(10)]
+            time.sleep(0.3)
+
+    engine = ms.Engine(host="local")
+    stream = engine.stream("numbers", slow(), progress=ms.ordered("ts"))
+    stream.window("ts", range=5).agg(n=ms.count()).named("counts")
+    out = io.StringIO()
+
+    engine.start(ms.available_now(), end_of_stream=True).watch(Console(file=out, width=120, force_terminal=True))
+
+    assert "epoch 0, 10 rows" in out.getvalue()
+    assert "stream numbers" in out.getvalue()
+    assert "query counts" in out.getvalue()
 
 
 def test_a_failure_is_raised_to_the_one_who_watches() -> None:
