@@ -41,7 +41,7 @@ def test_a_terminal_shows_streams_and_queries_while_a_run_works() -> None:
 
     engine.start(ms.available_now(), end_of_stream=True).watch(Console(file=out, width=120, force_terminal=True))
 
-    assert "epoch 0, 10 rows" in out.getvalue()
+    assert ", 10 rows" in out.getvalue()  # of whichever epoch it was seen in
     assert "stream numbers" in out.getvalue()
     assert "query counts" in out.getvalue()
 
