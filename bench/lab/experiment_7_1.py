@@ -5,6 +5,8 @@ Published: the order-agnostic join is far better, above all in memory and latenc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from comparators.opob import Opob
 from lab.band_joins import CLOSING, Joined, Links
 from lab.outcome import Outcome, Panel, Verdict
@@ -87,7 +89,7 @@ def run(scale: float) -> Outcome:
                 why="by little at 1 s, for runs differ by a fifth: one before, with an older join and a busier "
                 "machine, gave 1.0, 0.9 and 0.7, which was a draw."
                 if max(times) < CLEAR
-                else "runs differ by a fifth, so this is a draw. OPOB is bare here, the join alone "
+                else "runs differ by a fifth, so above 0.8 this is a draw. OPOB is bare here, the join alone "
                 "on arrays; ours is a whole engine, and with few packets the fixed cost of an epoch outweighs it.",
             ),
         ],
@@ -115,7 +117,7 @@ def _latency(links: Links, width: int, *, apart: bool) -> dict[str, float]:
     return {name: min(run() for _ in range(2)) for name, run in runs.items()}
 
 
-def _latency_verdict(widths: list[int], ratios: list[float]) -> Verdict:
+def _latency_verdict(widths: Sequence[int], ratios: Sequence[float]) -> Verdict:
     """From punctuation to results: less than OPOB's at every width, and the more so the wider."""
     less = max(ratios) < CLEAR and ratios[-1] < ratios[0]
     return Verdict(
