@@ -147,7 +147,6 @@ def test_counts_by_both_times_leave_though_a_side_lags(host: str, lag: int) -> N
     assert played.left.total() > 30
 
 
-@pytest.mark.xfail(reason="a window does not heed a bound on a column that it groups by")
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_group_below_both_bounds_leaves_at_once_though_a_side_is_far_ahead(host: str) -> None:
     """Spec §3.9: the box is held back to (12, 10), which covers all pairs whose second time is below 10."""

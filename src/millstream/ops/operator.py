@@ -133,10 +133,17 @@ class Operator(ABC):
         return out
 
 
+def says_of_groups(progress: Progress, attribute: str, names: tuple[str, ...]) -> bool:
+    """Whether the bound on `attribute` may differ from group to group."""
+    of_names = any(name in progress.linear for name in names if name != attribute)
+    return bool(progress.grouped or progress.over or progress.others or of_names)
+
+
 def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tuple[str, ...]) -> np.ndarray:
     """The bound on `attribute` of each group, from linear and group-wise punctuation.
 
-    `groups` has one row a group and at least the columns `names`.
+    `groups` has one row a group and at least the columns `names`. A group that lies below a bound on one of these is
+    over.
     """
     out = np.full(groups.num_rows, progress.bound(attribute), dtype=np.int64)
     if progress.ended:
@@ -148,6 +155,10 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
     for keys, over in progress.over.items():
         if set(keys) <= set(names):
             out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
+    ordered = ordered_columns(groups.schema)
+    for name in names:
+        if name != attribute and name in progress.linear and name in ordered:
+            out[matching(Pattern({name: UpTo(progress.linear[name])}), groups, ordered)] = END
     for punctuation in progress.others:
         _by_both(punctuation.pattern, attribute, groups, names, out)
     return out

@@ -13,7 +13,7 @@ from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.kernels.partials import KEY, Bundle, Merged
 from millstream.kernels.ticks import to_ticks, too_far
-from millstream.ops.operator import Operator, group_bounds
+from millstream.ops.operator import Operator, group_bounds, says_of_groups
 from millstream.state.store import Segment
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class WindowOperator(Operator):
         name = self.spec.attribute
         if now.ended or now.bound(name) > before.bound(name):
             return True
-        return bool(now.grouped or now.over or now.others)
+        return says_of_groups(now, name, self.spec.groups)
 
     def bundles(self) -> list[Bundle]:
         """The live partials, as the store holds them."""

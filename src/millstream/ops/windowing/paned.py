@@ -16,6 +16,7 @@ from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
 from millstream.kernels.sliding import Paned as PanedShape
 from millstream.kernels.sliding import expand
+from millstream.ops.operator import says_of_groups
 from millstream.ops.windowing.base import WindowOperator, clip, select
 from millstream.ops.windowing.spec import Spec
 
@@ -82,7 +83,7 @@ class Paned(WindowOperator):
 
     def _crosses(self, before: Progress, now: Progress) -> bool:
         """Does the new bound reach the end of some window? Anything less is of no use here."""
-        if now.ended or now.grouped or now.over or now.others:
+        if now.ended or says_of_groups(now, self.spec.attribute, self.spec.groups):
             return True
         old, new = before.bound(self.spec.attribute), now.bound(self.spec.attribute)
         return any(window.first_open(new) > window.first_open(old) for window in self.windows)

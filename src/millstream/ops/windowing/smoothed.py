@@ -19,7 +19,7 @@ from millstream.core.progress import Progress
 from millstream.core.window import Landmark, Sliding
 from millstream.kernels.group import encode
 from millstream.kernels.ticks import to_ticks
-from millstream.ops.operator import Operator, group_bounds
+from millstream.ops.operator import Operator, group_bounds, says_of_groups
 from millstream.ops.turn import Turn
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.behind import behind
@@ -117,7 +117,7 @@ class Smoothed(Operator):
     def _due(self, ends: np.ndarray) -> np.ndarray:
         """Which rows must leave now: so many windows have closed after theirs, or their group is over."""
         now, attribute = self.progress[0], self.spec.attribute
-        if now.grouped or now.over or now.others:
+        if says_of_groups(now, attribute, self.spec.groups):
             held = pa.concat_tables(self._tables())
             found = encode([held[name] for name in self.spec.groups], held.num_rows)
             bounds = group_bounds(now, attribute, held.take(pa.array(found.first)), self.spec.groups)[found.codes]
