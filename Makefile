@@ -45,7 +45,7 @@ laws: setup ## property tests with ten times the examples
 bench: setup ## measure; run it alone on a quiet machine
 	@$(WITH_JAVA) $(BIN)/python bench/sliding.py
 
-peers: setup ## measure beside Spark, Flink, Bytewax, DuckDB and Polars; alone on a quiet machine, half an hour
+peers: setup ## measure beside Spark, Flink, Bytewax, DuckDB and Polars; alone on a quiet machine, an hour
 	@$(WITH_JAVA) $(BIN)/python bench/peers/run.py $(PEERS)
 
 docs: setup ## run what the documents show: code blocks, links, words
