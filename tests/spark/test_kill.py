@@ -29,7 +29,7 @@ from support.kill_target import INPUTS, TIMES, local
 
 pytestmark = [pytest.mark.spark, pytest.mark.survival]
 
-KILLS = {what: int(os.environ.get("MILLSTREAM_KILLS", few)) for what, few in (("windows", "4"), ("pairs", "2"))}
+KILLS = {what: int(os.environ.get("MILLSTREAM_KILLS", few)) for what, few in (("windows", "3"), ("pairs", "2"))}
 SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "7"))
 FILES, ROWS = 12, 60
 PAUSE = 0.8
