@@ -1,7 +1,7 @@
 """Millstream and its peers, side by side: the same files, the same sums, then wall time and CPU as ratios.
 
     python bench/peers/run.py [--cells W2-60,W4-5/large] [--engines flink,bytewax] [--rounds 3] [--small | --rows N]
-    python bench/peers/run.py --again W2-60/large
+    python bench/peers/run.py --again W2-60/large --rounds 9
 
 `make peers` runs all of it. Environments and inputs are made under .peers, once. Each engine is one process that stays;
 in a cell the engines take turns, round after round. No time is shown before every answer of the cell is that of DuckDB

@@ -49,7 +49,8 @@ def _how(figures: dict[str, Any]) -> str:
     return f"""## Beside other engines
 
 `make peers` (`bench/peers/run.py`) makes an environment for each engine, the inputs, and these figures; `python
-bench/peers/run.py --cells W2-60/large` one cell of them, and `--again W2-60/large` measures it twice. All engines read
+bench/peers/run.py --cells W2-60/large` one cell of them, and `--again W2-60/large --rounds 9` measures it twice; with
+fewer rounds the two lie further apart. All engines read
 the same rows, bids and asks that come up to a second out of order, and sum up their results; the sums are those of
 DuckDB over the whole files, or nothing is reported. Each engine is one warm process, they take turns, and medians are
 compared. Wall time and CPU, that of the process tree, are those of the running stream: on Spark from the start of the
