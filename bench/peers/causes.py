@@ -7,8 +7,8 @@ from peers.ratios import Ratio
 _PROFILED = (
     "The fixed cost of epochs on Spark: W2-20 took 2.4 s over 400,000 rows and 2.5 to 3.0 s over 4,000,000, in four "
     "epochs each. Of 0.4 to 0.7 s an epoch the job was 0.3 to 0.4 s (reading and reducing in Spark 0.15 to 0.25, "
-    "kernels in Python 0.05 to 0.15), and planning it most of the rest. Of an epoch of 100,000 rows of W1 and of W3-60, "
-    "warm, the job is 35 to 45 % (Spark's own stage 12 to 25 %), the rest is building and planning it, and Spark's logs."
+    "kernels in Python 0.05 to 0.15), and planning it most of the rest. Of an epoch of 100,000 rows of W1 and W3-60, "
+    "warm, the job is 35 to 45 % (Spark's own stage 12 to 25 %), the rest is building and planning it, and its logs."
 )
 _SUPPOSED = "Supposed, not profiled here: the fixed cost of epochs on Spark, as profiled for W2-20."
 _EIGHT = (
