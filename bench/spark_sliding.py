@@ -231,12 +231,13 @@ def main() -> None:
                 r["cpu_ratio"],
                 TARGETS[n],
                 r["state_bytes"]["native"] / max(1, r["state_bytes"]["millstream"]),
+                "{native:,} / {millstream:,}".format(**r["state_bytes"]),
             )
             for n, r in results.items()
         ]
         show(
             f"native ÷ Millstream, warm epochs ({load()})",
-            ("rows an epoch-keys-ratio", "wall", "CPU a row", "wanted (wall)", "state bytes"),
+            ("rows an epoch-keys-ratio", "wall", "CPU a row", "wanted (wall)", "state bytes", "native's / ours"),
             shown,
         )
     kept = json.loads((RESULTS / "spark_sliding.json").read_text())["cells"] if options.add else {}

@@ -8,13 +8,13 @@ _PROFILED = (
     "The fixed cost of epochs on Spark: W2-20 took 2.4 s over 400,000 rows and 2.5 to 3.0 s over 4,000,000, in four "
     "epochs each. Of 0.4 to 0.7 s an epoch the job was 0.3 to 0.4 s (reading and reducing in Spark 0.15 to 0.25, "
     "kernels in Python 0.05 to 0.15), and planning it most of the rest. Of an epoch of 100,000 rows of W1 and W3-60, "
-    "warm, the job is 35 to 45 % (Spark's own stage 12 to 25 %), the rest is building and planning it, and its logs."
+    "in one warm run, the job is about 40 % (Spark's own stage 12 to 21 %), the rest is building, planning and logs."
 )
 _SUPPOSED = "Supposed, not profiled here: the fixed cost of epochs on Spark, as profiled for W2-20."
 _EIGHT = (
-    "Eight joins at once over few rows, profiled on W6 with 2,500 rows a side and epoch: of an epoch the stage where "
-    "rows enter is 30 % and the stage where eight operators open, probe and save their state is 35 %, most of both in "
-    "Python whatever the rows; the rest is planning and Spark's logs."
+    "Eight joins at once over few rows, profiled on W6 with 2,500 rows a side and epoch: in one warm run the stage "
+    "where rows enter is a quarter of an epoch and the stage where eight operators open, probe and save their state a "
+    "third; the JVM is busy for a small part of both, so that the rest is Python's, which was not profiled further."
 )
 _BAGS = (
     "Bags of values, profiled on W7: the stage in Python where windows are answered is more than half of an epoch on "
