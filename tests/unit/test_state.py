@@ -475,7 +475,7 @@ def test_a_segment_that_stays_is_not_written_again(tmp_path: Path) -> None:
 def staged(folder: Path, attempt: str) -> list[dict[str, Any]]:
     made = program(1, "q")
     made.targets[0].sinks["results"] = [ParquetSink(folder)]
-    return Stage(folder / "none", 7, 1, 3, attempt).write(made, 0, "results", TABLE)
+    return Stage(folder / "none", 7, "1-00003", attempt).write(made, 0, "results", TABLE)
 
 
 def test_what_is_staged_is_seen_by_nobody_until_it_is_published_and_again_changes_nothing(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.tables import Tables
-from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
 
 class LocalHost:
@@ -42,6 +42,8 @@ class LocalHost:
         self.ended = False
         self._readers: dict[str, Iterator[Batch]] = {}
         self._supplied: dict[str, list[UserPunctuation]] = {}
+        self._taken: dict[str, int] = {}
+        """By stream: how many of the supplied punctuations the epoch under way has."""
         self._written: dict[str, nodes.Node] = {}
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
@@ -80,6 +82,7 @@ class LocalHost:
         end_of_stream: bool,
         stopping: Callable[[], bool],
         report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         self._readers = {}
@@ -96,7 +99,9 @@ class LocalHost:
                     if not batches:
                         self._readers = {}
                     self._epoch(batches, report)
-                    _wait(began + seconds, stopping)
+                    if not batches:
+                        quiet(began)
+                    wait_until(began + seconds, stopping)
         if stopping() or self.ended:
             return
         if end_of_stream:
@@ -104,14 +109,21 @@ class LocalHost:
         elif isinstance(trigger, AvailableNow) and self.graph.holds:
             self._epoch({}, report, let="all")  # nobody knows when the next run is
 
+    def read_all(self, timeout: float | None) -> bool:
+        """Nobody else reads for this host."""
+        return True
+
     def _next(self) -> dict[str, Batch]:
-        """The next batch of each source that has one."""
+        """The next batch of each source that has one, with what the caller supplied."""
         out: dict[str, Batch] = {}
+        self._taken = {}
         for name, source in self.sources.items():
             if name not in self._readers:
                 self._readers[name] = source.batches()
             batch = next(self._readers[name], None)
-            given = self._supplied.pop(name, None)
+            # It stays where it is until the epoch is over: the caller may add to it meanwhile.
+            given = list(self._supplied.get(name, ()))
+            self._taken[name] = len(given)
             if given:
                 rows = source.schema.empty_table() if batch is None else batch.rows
                 bad = () if batch is None else batch.unreadable
@@ -134,6 +146,9 @@ class LocalHost:
             if isinstance(vertex.operator, Enrich):
                 vertex.operator.use(self.tables.find)
         outcome = step(self.graph, batches, end=end, let=let)
+        for name, taken in self._taken.items():
+            del self._supplied.get(name, [])[:taken]
+        self._taken = {}
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
@@ -203,7 +218,3 @@ def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
         for sink in sinks:
             sink.write(rows, epoch)
 
-
-def _wait(until: float, stopping: Callable[[], bool]) -> None:
-    while not stopping() and (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, 0.05))

@@ -21,12 +21,12 @@ log = logging.getLogger("millstream.runtime")
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where one task stages what leaves: names are a function of sequence, output, level and partition."""
+    """Where one task stages what leaves: names are a function of sequence, output and the task's place."""
 
     folder: Path
     sequence: int
-    level: int
-    partition: int
+    place: str
+    """Which task of the step it is: no two tasks of a step have one place."""
     attempt: str
     """A file not yet published has it in its name: nobody else can write to it."""
 
@@ -37,7 +37,7 @@ class Stage:
         sinks = program.targets[target].sinks.get(output, [])
         for number, sink in enumerate(sinks):
             if isinstance(sink, FolderSink):
-                name = f"part-{self.sequence:08d}-{self.level}-{self.partition:05d}"
+                name = f"part-{self.sequence:08d}-{self.place}"
                 hidden, visible = sink.stage(rows, f"{name}-{self.attempt}")
                 visible = visible.with_name(name + visible.suffix)
                 out.append({"sink": "folder", "hidden": str(hidden.absolute()), "visible": str(visible.absolute())})
@@ -45,7 +45,7 @@ class Stage:
                 others.append(number)
         if others:
             query = program.targets[target].name
-            name = f"{target}-{output}-{self.level}-{self.partition:05d}-{self.attempt}.arrow"
+            name = f"{target}-{output}-{self.place}-{self.attempt}.arrow"
             written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
             out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path})
         return out

@@ -30,9 +30,14 @@ Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
 
-def enter(program: Program, order: Order, arrivals: Arrived, partition: int) -> Iterator[Parcel]:
-    """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on."""
-    flow = Flow(program, order, 0, partition)
+def enter(
+    program: Program, order: Order, arrivals: Arrived, partition: int, *, held: bool = False
+) -> Iterator[Parcel]:
+    """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on.
+
+    `held` says that the driver held these rows: its slices are numbered apart from the partitions of a frame.
+    """
+    flow = Flow(program, order, 0, partition, held=held)
     _arrive(flow, arrivals, partition)
     yield from flow.parcels()
 
