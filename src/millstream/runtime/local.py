@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -61,6 +62,11 @@ class LocalHost:
         for query in queries:
             self._written[query.name] = query.node
             query.node = plan[query.name]
+            query.since = {
+                id(node): replace(self.graph.at(node).operator.meter)
+                for node in nodes.walk(query.node)
+                if id(node) in self.graph.vertices
+            }
             self.queries[query.name] = query
             self.graph.add(query.node)
 
@@ -200,7 +206,11 @@ class LocalHost:
             below = [self.graph.at(node) for node in nodes.walk(query.node)]
             queries[query.name] = {
                 "rows_out": query.rows_out,
-                "books": books(lambda node: self.graph.at(node).operator.meter, query.node),
+                "books": books(
+                    lambda node: self.graph.at(node).operator.meter,
+                    query.node,
+                    lambda node, query=query: query.since.get(id(node)),
+                ),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import time
 import uuid
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+log = logging.getLogger("millstream.runtime")
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for an epoch under way."""
 
@@ -77,7 +79,7 @@ class Run:
                 trigger,
                 end_of_stream=end_of_stream,
                 stopping=self._stop.is_set,
-                report=self._reports.append,
+                report=self._note,
                 quiet=self._is_quiet,
             )
         except MillstreamError as error:
@@ -93,6 +95,12 @@ class Run:
             self._error = failure
         finally:
             self._done.set()
+
+    def _note(self, report: dict[str, Any]) -> None:
+        for name, query in report["queries"].items():
+            if query["books"]["unaccounted"]:
+                log.error("the books of query %r do not balance: %s", name, query["books"])
+        self._reports.append(report)
 
     def _is_quiet(self, when: float) -> None:
         self._quiet = when

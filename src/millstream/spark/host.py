@@ -191,7 +191,7 @@ class SparkHost:
         self.program = Program(targets, self.partitions)
         if not self._opened:
             self._rewind(manifest)
-        self.ledger.operators = settle_keys(self.program, self.ledger.operators)
+        self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)

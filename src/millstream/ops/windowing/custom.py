@@ -29,6 +29,7 @@ class CustomWindows(ByWindow):
         if len(row):
             each: list[np.ndarray] = [wids[int(i)] for i in inverse]
             self.absorb(self.partials.lift(rows.take(pa.array(row)), np.concatenate(each)))
+            self.meter.accepted += len(np.unique(row))
         return []
 
     def _extents(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
