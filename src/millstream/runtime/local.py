@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics, stream_metrics
+from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.side import late_table, rejected_table
@@ -35,6 +37,8 @@ class LocalHost:
 
     def __init__(self) -> None:
         """Nothing to run yet."""
+        self.id = uuid.uuid4().hex
+        """Tells this host from others, for the folders that it writes to."""
         self.graph = Graph()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -91,6 +95,18 @@ class LocalHost:
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        claim_folders(self.queries.values(), self.id)
+        self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
+        finish(self.queries.values())
+
+    def _take_epochs(
+        self,
+        trigger: Trigger,
+        end_of_stream: bool,  # noqa: FBT001 - as in `run`
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
+    ) -> None:
         self._readers = {}
         match trigger:
             case Once():
@@ -227,4 +243,3 @@ def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
     if rows.num_rows:
         for sink in sinks:
             sink.write(rows, epoch)
-

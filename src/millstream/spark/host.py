@@ -35,6 +35,7 @@ from millstream.runtime.batch import Batch, Source
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
+from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
@@ -51,13 +52,15 @@ from millstream.spark.failure import readable
 from millstream.spark.follow import follow
 from millstream.spark.frames import Tags, arrow_schema, tagged
 from millstream.spark.jobs import Arrivals, Jobs
-from millstream.spark.outlets import check_folders, folders, for_workers
+from millstream.spark.outlets import for_workers
 from millstream.spark.places import places
 from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
 from millstream.spark.session import settle_session
+from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
+from millstream.state.paths import local_path
 
 VERSION = "0.1.0"
 log = logging.getLogger("millstream.spark")
@@ -71,9 +74,11 @@ class SparkHost:
         self.spark = spark
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
-        self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
+        self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
         if checkpoint is None:  # nobody can come back to it
             weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
+        self.id = ""
+        """Tells this checkpoint from others; known once it is in use."""
         self.manifests = Manifests(self.checkpoint)
         self.tables = Tables()
         self.table_files = TableFiles(self.checkpoint, self.tables)
@@ -143,10 +148,13 @@ class SparkHost:
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         try:
-            self._open()
-            self._take_epochs(trigger, stopping, report, quiet)
-            if not stopping():  # nobody knows when the next run is
-                self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+            with locked(self.checkpoint):
+                self.id = checkpoint_id(self.checkpoint)
+                self._open()
+                self._take_epochs(trigger, stopping, report, quiet)
+                if not stopping():  # nobody knows when the next run is
+                    self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                finish(self.queries.values())
         except BaseException as error:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
             self._opened = False
@@ -184,7 +192,9 @@ class SparkHost:
 
     def _open(self) -> None:
         """Read the checkpoint, unless this host has it in hand already."""
-        check_folders(self.queries.values())
+        if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
+            self._opened = False  # another driver has been here since
+        claim_folders(self.queries.values(), self.id)
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
         targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
