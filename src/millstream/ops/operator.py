@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.kernels.group import tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.turn import Turn
@@ -152,11 +153,11 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
         return out
     for (name, keys), bounds in progress.grouped.items():
         if name == attribute and set(keys) <= set(names):
-            own = [bounds.get(key, BOTTOM) for key in _tuples(groups, keys)]
+            own = [bounds.get(key, BOTTOM) for key in tuples(groups, keys)]
             out = np.maximum(out, np.array(own, dtype=np.int64))
     for keys, over in progress.over.items():
         if set(keys) <= set(names):
-            out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
+            out[[i for i, key in enumerate(tuples(groups, keys)) if key in over]] = END
     ordered = ordered_columns(groups.schema)
     for name in names:
         if name != attribute and name in progress.linear and name in ordered:
@@ -176,5 +177,3 @@ def _by_both(pattern: Pattern, attribute: str, groups: pa.Table, names: tuple[st
     out[below] = np.maximum(out[below], own.bound)
 
 
-def _tuples(groups: pa.Table, keys: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    return list(zip(*(groups[key].to_pylist() for key in keys), strict=True))
