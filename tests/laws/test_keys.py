@@ -43,7 +43,7 @@ ASKS: dict[str, Callable[[ms.Stream], ms.Query]] = {
 
 
 def answer(
-    ask: Callable[[ms.Stream], ms.Query], rows: list[dict[str, Any]], kind: pa.DataType, progress: Any, on_disk: bool
+    ask: Callable[[ms.Stream], ms.Query], rows: list[dict[str, Any]], kind: pa.DataType, progress: Any, *, on_disk: bool
 ) -> list[dict[str, Any]]:
     schema = pa.schema([("ts", pa.int64()), ("k", kind), ("v", pa.int64())])
     cut = max(1, len(rows) // 3)
@@ -77,8 +77,8 @@ def test_floats_are_keys_as_the_texts_that_name_them(
     texts = [{**row, "k": name_of(row["k"])} for row in floats]
 
     for progress in (ms.ordered("ts"), None):
-        expected = answer(ASKS[ask], texts, pa.string(), progress, on_disk)
-        assert {} == difference(expected, answer(ASKS[ask], floats, pa.float64(), progress, on_disk))
+        expected = answer(ASKS[ask], texts, pa.string(), progress, on_disk=on_disk)
+        assert {} == difference(expected, answer(ASKS[ask], floats, pa.float64(), progress, on_disk=on_disk))
 
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])
@@ -96,8 +96,8 @@ def test_progress_of_each_float_is_that_of_the_text_that_names_it(
     texts = [{**row, "k": name_of(row["k"])} for row in floats]
     progress = ms.per_group("k", ms.bounded_disorder("ts", 2))
 
-    expected = answer(ASKS["groups"], texts, pa.string(), progress, on_disk)
-    assert {} == difference(expected, answer(ASKS["groups"], floats, pa.float64(), progress, on_disk))
+    expected = answer(ASKS["groups"], texts, pa.string(), progress, on_disk=on_disk)
+    assert {} == difference(expected, answer(ASKS["groups"], floats, pa.float64(), progress, on_disk=on_disk))
 
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])

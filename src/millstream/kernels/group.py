@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.errors import SchemaError
-from millstream.core.key import NAN, canonical
+from millstream.core.key import canonical
 
 # Direct addressing is used while the table of counts stays within this multiple of the rows.
 _DENSITY = 4

@@ -175,5 +175,3 @@ def _by_both(pattern: Pattern, attribute: str, groups: pa.Table, names: tuple[st
         return
     below = matching(Pattern(parts), groups, ordered_columns(groups.schema))
     out[below] = np.maximum(out[below], own.bound)
-
-
