@@ -54,6 +54,7 @@ class Top(Operator):
         self.meter.punctuations += 1
         self._keep(held.filter(pa.array(~ready)))
         leaving = held.filter(pa.array(ready))
+        self.meter.accepted -= leaving.num_rows  # they go on
         if self.number is not None:
             leaving = leaving.append_column(self.number, pa.array(self._places(leaving) + 1))
         return [leaving]
