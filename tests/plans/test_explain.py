@@ -223,7 +223,7 @@ def test_panes_are_shown_once_they_are_what_was_chosen() -> None:
     engine.start(ms.available_now()).await_termination()
     panes = [line.strip() for line in engine.explain().splitlines() if line.strip().startswith("panes")]
 
-    assert ["panes of 2, 2 and 3 a window"] == panes
+    assert ["panes of 2, 2 and 3 a window", "panes of 4, 1 a window"] == panes
 
 
 # --- on Spark ---------------------------------------------------------------------------------------

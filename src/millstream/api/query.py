@@ -9,14 +9,20 @@ import pyarrow as pa
 from millstream.api.output import Output
 from millstream.api.stream import Stream
 from millstream.plan import nodes
+from millstream.runtime.batch import Sink
 from millstream.runtime.side import late_schema, rejected_schema
+from millstream.runtime.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
 
 
+SAMPLE = 10_000
+"""So many late or rejected rows are kept where nobody asked for them."""
+
+
 class SideOutput(Output):
-    """Late or rejected rows of a query."""
+    """Late or rejected rows of a query. Without a sink the first 10,000 are kept in memory; the books count all."""
 
     def __init__(self, what: str, schema: pa.Schema) -> None:
         """Rows of this schema."""
@@ -25,6 +31,13 @@ class SideOutput(Output):
 
     def _schema(self) -> pa.Schema:
         return self.schema
+
+    def resolved(self) -> list[Sink]:
+        """The sinks to write to; without any, a sample is kept in memory, so that a long run does not fill it."""
+        if not self.sinks:
+            self._memory = MemorySink(SAMPLE, self.what)
+            self._add(self._memory)
+        return self.sinks
 
 
 class Query(Output, Stream):

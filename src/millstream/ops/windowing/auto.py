@@ -15,6 +15,8 @@ from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.spec import Spec
 
+_ENOUGH = 10_000
+"""So many rows show what all are like, and take little time to look at."""
 Look = tuple[int, int, int, int]
 """Rows, panes, cells and groups of some rows."""
 Build = Callable[[Look], Operator]
@@ -57,6 +59,7 @@ class Undecided(Operator):
 
     def look(self, rows: pa.Table) -> Look:
         """What rows show of how many there are in a pane, and of how many groups."""
+        rows = rows.slice(0, _ENOUGH)
         rows = rows.filter(rows[self.spec.attribute].is_valid())
         if not rows.num_rows:
             return 0, 0, 0, 0
