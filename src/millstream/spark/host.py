@@ -41,6 +41,7 @@ from millstream.runtime.program import Program, Target
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
+from millstream.runtime.sources import check_unseekable
 from millstream.runtime.staging import sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
@@ -238,7 +239,9 @@ class SparkHost:
             if isinstance(source, DataFrame):
                 continue
             position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
-            if position is not None and hasattr(source, "seek"):
+            if not hasattr(source, "seek") or not hasattr(source, "position"):
+                check_unseekable(name, source, known=name in self.ledger.streams)
+            elif position is not None:
                 source.seek(position)
 
     # --- driving -------------------------------------------------------------------------------
