@@ -50,6 +50,7 @@ from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_
 from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
+from millstream.spark.fit import check_session, check_worker
 from millstream.spark.follow import follow
 from millstream.spark.frames import Tags, arrow_schema, tagged
 from millstream.spark.jobs import Arrivals, Jobs
@@ -72,6 +73,8 @@ class SparkHost:
     """Runs queries over data frames and sources, an epoch at a time, with a checkpoint."""
 
     def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
+        if spark is not None:
+            check_session(spark)
         self.spark = spark
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
@@ -151,6 +154,8 @@ class SparkHost:
         try:
             with locked(self.checkpoint):
                 self.id = checkpoint_id(self.checkpoint)
+                if self.spark is not None:
+                    check_worker(self.spark)
                 self._open()
                 self._take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
