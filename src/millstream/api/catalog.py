@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
 from millstream.plan import nodes
+from millstream.sql.expressions import spelled
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -48,9 +49,14 @@ class Catalog:
         """Everything that FROM may name."""
         return list(dict.fromkeys([*self.views, *self.streams, *self.queries, *self.tables]))
 
+    def spelled(self, name: str) -> str | None:
+        """What this name means, in any capitals: a stream, a view or a table before a query that runs."""
+        declared = [*self.views, *self.engine._streams, *self.tables]
+        return spelled(name, declared) or spelled(name, list(self.queries))
+
     def add_view(self, name: str, query: Query) -> None:
         """A query to be read by this name."""
-        if name in self.views or name in self.streams or name in self.tables:
+        if spelled(name, [*self.views, *self.engine._streams, *self.tables]) is not None:
             raise PlanError(f'there is a stream, table or view "{name}" already', hint="Choose another name.")
         self.views[name] = query
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from millstream.core.problem import Problem
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources import files
 from millstream.sql import statements as sql
+from millstream.sql.expressions import spelled
 from millstream.sql.types import Type, read_type
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     """Add the stream to the engine; as a query, so that it can be named and read."""
     problems: list[Problem] = []
     name = statement.name
-    if name.text in Catalog(engine).names:
+    if Catalog(engine).spelled(name.text) is not None:
         problems.append(name.piece.problem(f'there is a stream or query "{name.text}" already', "Choose another name."))
     fields: list[pa.Field] = []
     for column in statement.columns:
@@ -48,10 +50,10 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     settle(problems)
     made: Any = None
     if statement.progress is not None:
-        _check_names(statement.progress, known, problems)
+        progress = _respelled(statement.progress, known, problems)
         settle(problems)
         with at(statement.progress.piece, problems):
-            made = _promise(statement.progress)
+            made = _promise(progress)
     settle(problems)
     with at((statement.progress or statement.name).piece, problems):
         stream = engine.stream(statement.name.text, source, progress=made)
@@ -70,13 +72,13 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
     problems += [
         name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known))
         for name, _ in statement.options
-        if name.text not in known
+        if name.text.lower() not in known
     ]
     settle(problems)
     schema = pa.schema(fields) if fields else None
-    pattern = next((value for name, value in statement.options if name.text == "pattern"), "*")
+    pattern = next((value for name, value in statement.options if name.text.lower() == "pattern"), "*")
     path, kind = statement.path.text, statement.format.text
-    if statement.name.text in Catalog(engine).names:
+    if Catalog(engine).spelled(statement.name.text) is not None:
         fact = f'there is a stream, table or query "{statement.name.text}" already'
         raise statement.name.piece.error(fact, "Choose another name.")
     with at(statement.path.piece, problems):
@@ -111,13 +113,14 @@ def _options(statement: sql.CreateStream, problems: list[Problem]) -> dict[str, 
     known = _RATE_OPTIONS if statement.format.text == "rate" else _FILE_OPTIONS
     out: dict[str, Any] = {}
     for name, value in statement.options:
-        kind = known.get(name.text)
+        option = spelled(name.text, list(known)) or name.text
+        kind = known.get(option)
         if kind is None:
             problems.append(name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known)))
         elif kind is int and not value.isdecimal():
             problems.append(name.piece.problem(f"{name.text} is {value}, which is no number", "Give a whole number."))
         else:
-            out["epoch_files" if name.text == "maxFilesPerTrigger" else name.text] = kind(value)
+            out["epoch_files" if option == "maxFilesPerTrigger" else option] = kind(value)
     return out
 
 
@@ -158,15 +161,20 @@ def _kafka(spark: Any, options: dict[str, Any]) -> Any:
     return _scan().kafka_frame(spark, options)
 
 
-def _check_names(progress: sql.Progress, known: list[str], problems: list[Problem]) -> None:
-    named = [progress.attribute, *progress.per]
-    if isinstance(progress, sql.Supplied):
-        named.append(progress.mark)
-    problems += [
-        one.piece.problem(f'there is no column "{one.text}"', nearest(one.text, known))
-        for one in named
-        if one is not None and one.text not in known
-    ]
+def _respelled(progress: sql.Progress, known: list[str], problems: list[Problem]) -> sql.Progress:
+    """The promise with its columns as the source spells them."""
+
+    def meant(name: sql.Name) -> sql.Name:
+        found = spelled(name.text, known)
+        if found is None:
+            problems.append(name.piece.problem(f'there is no column "{name.text}"', nearest(name.text, known)))
+        return replace(name, text=found or name.text)
+
+    per = tuple(map(meant, progress.per))
+    if not isinstance(progress, sql.Supplied):
+        return replace(progress, attribute=meant(progress.attribute), per=per)
+    attribute, mark = (None if one is None else meant(one) for one in (progress.attribute, progress.mark))
+    return replace(progress, attribute=attribute, mark=mark, per=per)
 
 
 def _promise(progress: sql.Progress) -> Any:

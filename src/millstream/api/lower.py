@@ -153,7 +153,7 @@ class _Lowering:
         name, catalog = source.name.text, Catalog(self.engine)
         views, streams = catalog.views, catalog.streams
         known = [*self.local, *catalog.names]
-        found = spelled(name, known)
+        found = self._meant(name)
         if found is not None and self._table(found) is not None:
             hint = f"Join it with a stream: FROM stream JOIN {found} ON …."
             raise source.name.piece.error(f'"{found}" is a table, and a query reads a stream', hint)
@@ -186,9 +186,12 @@ class _Lowering:
 
     def _table(self, name: str) -> Table | None:
         """The table of this name, if no query of WITH hides it."""
-        catalog = Catalog(self.engine)
-        found = spelled(name, [*self.local, *catalog.names])
-        return None if found is None or found in self.local else catalog.tables.get(found)
+        found = self._meant(name)
+        return None if found is None or found in self.local else Catalog(self.engine).tables.get(found)
+
+    def _meant(self, name: str) -> str | None:
+        """What FROM names, in any capitals: a query of WITH before a stream, view or table, and that before a query."""
+        return spelled(name, list(self.local)) or Catalog(self.engine).spelled(name)
 
     def _window(self, select: sql.Select) -> sql.Window | None:
         """The window of the query, wherever it was written."""

@@ -70,7 +70,7 @@ def _ctes(cursor: Cursor) -> tuple[tuple[Name, Query], ...]:
         if cursor.word() == "RECURSIVE":
             raise cursor.here().error("WITH RECURSIVE has no end on a stream", "Leave RECURSIVE out.")
         name = cursor.name("a name")
-        if any(name.text == known.text for known, _ in out):
+        if any(name.text.lower() == known.text.lower() for known, _ in out):
             raise name.piece.error(f'WITH names "{name.text}" twice', "Choose another name.")
         cursor.expect("AS")
         cursor.expect_kind(TokenType.L_PAREN, "(")

@@ -78,7 +78,7 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
     out: list[Column] = []
     while True:
         name = cursor.name("the name of a column")
-        if any(name.text == one.name.text for one in out):
+        if any(name.text.lower() == one.name.text.lower() for one in out):
             raise name.piece.error(f'the column "{name.text}" is declared twice', "Choose another name.")
         first = cursor.at
         depth = 0
