@@ -266,7 +266,8 @@ def test_the_demo_finds_the_batch_answer() -> None:
     assert "identical" in out
 
 
-def test_ctrl_c_stops_at_the_end_of_an_epoch(script: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_stop_at_the_end_of_an_epoch(script: Path, sent: signal.Signals, code: int) -> None:
     script.write_text(
         "CREATE STREAM r FROM rate OPTIONS (rowsPerSecond 1000) PROGRESS ORDERED ON timestamp;"
         "SELECT count(*) AS n FROM r [RANGE 100 ms, WATTR timestamp];"
@@ -281,10 +282,10 @@ def test_ctrl_c_stops_at_the_end_of_an_epoch(script: Path) -> None:
     assert running.stdout is not None
     first = running.stdout.readline()
     time.sleep(0.2)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sent)
     out, err = running.communicate(timeout=20)
 
     *rows, summary = lines(first + out)
-    assert (130, "") == (running.returncode, err)
+    assert (code, "") == (running.returncode, err)
     assert summary["stopped"]
     assert len(rows) == summary["queries"]["query_1"]["rows_out"]

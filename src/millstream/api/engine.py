@@ -76,6 +76,8 @@ class Engine:
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
+        self._redeclared: dict[str, nodes.Source] = {}
+        self._unnamed = 0
         self._allowed = allow_unbounded
         self._marked = allow_unbounded
         self._run: Run | None = None
@@ -182,7 +184,7 @@ class Engine:
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
                 raise PlanError(f"the table {table.name!r} is of another engine", hint="Declare it with engine.table.")
-        chosen = name or query.name or f"query_{len(self._queries) + 1}"
+        chosen = name or query.name or self.free_name(f"query_{len(self._queries) + 1}")
         known = self._queries.get(chosen)
         if known is not None and known is not query:
             raise PlanError(f"there is a query {chosen!r} already", hint="Choose another name.")
@@ -192,6 +194,15 @@ class Engine:
             del self._queries[query.name]
         query.name = chosen
         self._queries[chosen] = query
+
+    def free_name(self, wish: str = "") -> str:
+        """A name that nothing here has: the one wished for, or a number."""
+        taken = (self._queries, self._streams, self._views, self._tables)
+        if wish and not any(wish in one for one in taken):
+            return wish
+        while any(f"query_{self._unnamed + 1}" in one for one in taken):
+            self._unnamed += 1
+        return f"query_{self._unnamed + 1}"
 
     def placed(self, node: nodes.Node, piece: Piece) -> None:
         """Remember where in a statement a node was asked for, so that a refusal can point there."""

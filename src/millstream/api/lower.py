@@ -151,20 +151,20 @@ class _Lowering:
 
     def _named(self, source: sql.FromName) -> Stream:
         name, catalog = source.name.text, Catalog(self.engine)
-        views, streams = catalog.views, catalog.streams
-        known = [*self.local, *catalog.names]
         found = self._meant(name)
         if found is not None and self._table(found) is not None:
             hint = f"Join it with a stream: FROM stream JOIN {found} ON …."
             raise source.name.piece.error(f'"{found}" is a table, and a query reads a stream', hint)
         if found is None:
+            known = [*self.local, *catalog.names]
             hint = nearest(name, dict.fromkeys(known)) if known else "There is none: begin with CREATE STREAM."
             raise source.name.piece.error(f'there is no stream "{name}"', hint)
         if found in self.local and self.local[found] is None:
             raise source.name.piece.error(_ITSELF)
-        made = self.local.get(found) or views.get(found) or (None if found in streams else catalog.queries[found])
-        if made is None:
-            return streams[found] if source.delay is None else promised(catalog, streams[found], source.delay)
+        made, stream = self.local.get(found) or catalog.views.get(found), catalog.stream(found)
+        if made is None and stream is not None:
+            return stream if source.delay is None else promised(catalog, stream, source.delay)
+        made = made or catalog.queries[found]
         if source.delay is not None:
             raise source.delay.piece.error(f"{found} is no stream but a query", "Promise it where its stream is read.")
         return made

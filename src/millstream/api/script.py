@@ -96,7 +96,7 @@ class Script:
                 statement = read_one(text)
                 done.kind, done.name = _kind(statement)
                 if isinstance(statement, Insert):
-                    done.name = _free(engine, "" if statement.path is None else Path(statement.path.text).stem)
+                    done.name = engine.free_name("" if statement.path is None else Path(statement.path.text).stem)
                     done.query = perform(engine, statement, name=done.name)
                     if statement.format is None:
                         (show or _kept)(done.query)
@@ -111,16 +111,6 @@ class Script:
 
 def _kept(query: Query) -> object:
     return query.to_memory()
-
-
-def _free(engine: Engine, wish: str) -> str:
-    taken = {*engine._queries, *engine._streams, *engine._views, *engine._tables}
-    if wish and wish not in taken:
-        return wish
-    number = 1
-    while f"query_{number}" in taken:
-        number += 1
-    return f"query_{number}"
 
 
 def _kind(statement: Statement) -> tuple[str, str]:

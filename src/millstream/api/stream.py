@@ -161,9 +161,9 @@ class Stream:
 
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""
-        names = columns or tuple(self.schema.names)
+        names = tuple(dict.fromkeys(columns or self.schema.names))
         self._check_keys(names)
-        return self._query(nodes.Distinct(input=self.node, columns=tuple(names)))
+        return self._query(nodes.Distinct(input=self.node, columns=names))
 
     def top(self, rows: int | None, *, per: Columns, by: Columns, number: str | None = None) -> Query:
         """The first rows of each group, once it is complete: `bids.top(3, per="auction", by="price DESC")`.
@@ -211,6 +211,7 @@ class Stream:
         """
         keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
         self._check_keys(keys)
+        keys = tuple(dict.fromkeys(keys))
         made = make_windows(
             self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,
             gap=gap, extent=extent, wids=wids,

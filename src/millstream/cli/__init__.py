@@ -1,6 +1,6 @@
 """The command line: `millstream run FILE.sql` and its siblings.
 
-Exit codes: 0 it worked; 1 a run failed; 2 a statement or an option is wrong; 130 stopped by Ctrl-C.
+Exit codes: 0 it worked; 1 a run failed; 2 a statement or an option is wrong; 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations

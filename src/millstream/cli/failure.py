@@ -15,7 +15,7 @@ from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.core.problem import Problem
 from millstream.plan.report import Report
 
-FAILED, WRONG, STOPPED = 1, 2, 130
+FAILED, WRONG, STOPPED, TERMINATED = 1, 2, 130, 143
 
 
 def report(error: MillstreamError, *, as_json: bool = False) -> None:
