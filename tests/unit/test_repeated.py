@@ -29,9 +29,8 @@ def answer(ask: Callable[[ms.Stream], ms.Query]) -> list[dict[str, object]]:
          lambda s: s.window(by="rows", range=2, partition_by=["k", "k"]).agg(n=ms.count())),
         (lambda s: s.top(1, per="ts", by="v"), lambda s: s.top(1, per=["ts", "ts"], by=["v", "v"])),
         (lambda s: s.join(s, on="k", within=1), lambda s: s.join(s, on=["k", "k"], within=1)),
-        (lambda s: s.join_as_of(s, on="k", within=1), lambda s: s.join_as_of(s, on=["k", ("k", "k")], within=1)),
     ],
-    ids=["distinct", "group", "partition", "top", "join", "as-of"],
+    ids=["distinct", "group", "partition", "top", "join"],
 )  # fmt: skip
 def test_a_column_that_is_named_twice_counts_once(
     once: Callable[[ms.Stream], ms.Query], twice: Callable[[ms.Stream], ms.Query]

@@ -195,7 +195,7 @@ def keys_of(on: Keys) -> list[tuple[str, str]]:
             raise PlanError(
                 f"on={on!r} names no columns", hint='Give a column, a list of them, or pairs: on=[("src", "dest")].'
             )
-    return list(dict.fromkeys(keys))
+    return keys
 
 
 def paired(left: pa.Schema, right: pa.Schema, shared: Sequence[tuple[str, str]]) -> tuple[nodes.JoinColumn, ...]:

@@ -96,7 +96,17 @@ def run(
         ),
     ] = None,
     keep_open: Annotated[
-        bool, typer.Option("--keep-open", help="Do not take the end of the input for the end of the streams.")
+        bool,
+        typer.Option(
+            "--keep-open",
+            help="Do not take the end of the input for the end of the streams. With --checkpoint that is so anyway.",
+        ),
+    ] = False,
+    end: Annotated[
+        bool,
+        typer.Option(
+            "--end", help="Take the end of the input for the end of the streams, with a checkpoint too: no run goes on."
+        ),
     ] = False,
     allow_unbounded: Annotated[
         bool, typer.Option("--allow-unbounded", help="Run queries too that would keep rows for ever.")
@@ -107,9 +117,11 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the queries of a file."""
-    asked = running.Asked(
-        every=every, keep_open=keep_open, allow_unbounded=allow_unbounded, limit=limit, as_json=as_json
-    )
+    if end and (keep_open or every is not None):
+        raise typer.BadParameter(f"--end and {'--keep-open' if keep_open else '--every'} do not go together")
+    # What has a checkpoint goes on: with tomorrow's files, which would all be late after the end of the streams.
+    ends = end or (every is None and not keep_open and checkpoint is None)
+    asked = running.Asked(every=every, ends=ends, allow_unbounded=allow_unbounded, limit=limit, as_json=as_json)
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, checkpoint)
         raise typer.Exit(running.run(_script(file), engine, asked))

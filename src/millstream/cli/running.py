@@ -32,7 +32,8 @@ class Asked:
     """The options of a run."""
 
     every: str | None
-    keep_open: bool
+    ends: bool
+    """Is the end of the input the end of the streams?"""
     allow_unbounded: bool
     limit: int
     as_json: bool
@@ -54,8 +55,7 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     if not script.bind(engine, show=_shown(console, asked)):
         nothing = Problem("there is no query to run", script.text, 0, 1, "Add SELECT … or INSERT INTO … SELECT ….")
         raise SqlError([nothing])
-    ends = asked.every is None and not asked.keep_open
-    started = engine.start(trigger, end_of_stream=ends, allow_unbounded=asked.allow_unbounded)
+    started = engine.start(trigger, end_of_stream=asked.ends, allow_unbounded=asked.allow_unbounded)
     stopped = _watch(started, console, asked)
     if asked.as_json:
         print_json({"ok": True, "stopped": stopped > 0, **_summary(started.progress)})

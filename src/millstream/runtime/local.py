@@ -19,6 +19,7 @@ from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
+from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics, stream_metrics
@@ -82,6 +83,7 @@ class LocalHost:
         report: Callable[[dict[str, Any]], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        refuse_start(self._known(), end_of_stream=end_of_stream)
         self._readers = {}
         match trigger:
             case Once():
@@ -130,6 +132,7 @@ class LocalHost:
         let: Let = "share",
     ) -> None:
         began = time.monotonic()
+        refuse_rows(self._known(), {name: batch.rows.num_rows for name, batch in batches.items()})
         for vertex in self.graph.vertices.values():
             if isinstance(vertex.operator, Enrich):
                 vertex.operator.use(self.tables.find)
@@ -155,6 +158,10 @@ class LocalHost:
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
+
+    def _known(self) -> dict[str, Progress]:
+        """By stream: what it has promised so far."""
+        return {vertex.node.name: ingest.progress[0] for vertex, ingest in self.graph.ingests()}  # type: ignore[union-attr]  # a source
 
     def frame_schema(self, frame: Any) -> Any:
         """This host reads no data frames."""
