@@ -109,7 +109,7 @@ def test_with_a_checkpoint_the_command_line_keeps_streams_open(folder: Path, mon
     assert "--end" in said
 
 
-def test_without_a_checkpoint_it_ends_them(folder: Path) -> None:
+def test_without_a_checkpoint_it_ends_them() -> None:
     assert 0 == call()[0]
     assert 2 == len(counts())
 

@@ -19,6 +19,7 @@ from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources import files
 from millstream.sql import statements as sql
 from millstream.sql.expressions import spelled
+from millstream.sql.text import Piece
 from millstream.sql.types import Type, read_type
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     """Add the stream to the engine; as a query, so that it can be named and read."""
     problems: list[Problem] = []
     name = statement.name
+    text = said(statement.piece)
+    if engine._statements.get(name.text) == text:
+        return Query(engine, engine._streams[name.text])
     if Catalog(engine).spelled(name.text) is not None:
         problems.append(name.piece.problem(f'there is a stream or query "{name.text}" already', "Choose another name."))
     fields: list[pa.Field] = []
@@ -58,7 +62,13 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     with at((statement.progress or statement.name).piece, problems):
         stream = engine.stream(statement.name.text, source, progress=made)
     settle(problems)
+    engine._statements[name.text] = text
     return Query(engine, stream.node)
+
+
+def said(piece: Piece) -> str:
+    """A statement as it compares with another: blanks and line ends do not count."""
+    return " ".join(piece.whole[piece.start : piece.end].split())
 
 
 def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:

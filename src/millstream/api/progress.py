@@ -54,7 +54,11 @@ def timer(attribute: str, every: Span, *, lull: Span | None = None, clock: Calla
 
     `clock` returns a value of the attribute's type; the default is the system's time in UTC.
     """
-    return Timer(attribute, every, lull, clock or (lambda: datetime.now(UTC)))
+    return Timer(attribute, every, lull, clock or _now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def embedded(mark: str, attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:

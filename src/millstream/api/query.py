@@ -41,10 +41,12 @@ class Query(Output, Stream):
         self.rejected = SideOutput("the rejected output", rejected_schema(streams))
         """Rows that could not be used, with the reason."""
 
-    def named(self, name: str) -> Self:
-        """Give the query its name, and have the engine run it."""
-        self.engine.register(self, name)
-        return self
+    def named(self, name: str) -> Query:
+        """Give the query its name, and have the engine run it.
+
+        If there is a query of that name already that asks the same, it is that one.
+        """
+        return self.engine.register(self, name)
 
     def _schema(self) -> pa.Schema:
         return self.node.schema

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
-from millstream.api.declare import declare
+from millstream.api.declare import declare, said
 from millstream.api.lower import lower
 from millstream.api.query import Query
 from millstream.core.errors import SqlError
@@ -66,11 +66,15 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
 
 
 def _view(engine: Engine, statement: CreateView) -> Query:
+    name, text = statement.name.text, said(statement.piece)
+    if name in engine._views and engine._statements.get(name) == text:
+        return engine._views[name]
     query = lower(engine, statement.query)
     problems: list[Problem] = []
     with at(statement.name.piece, problems):
-        Catalog(engine).add_view(statement.name.text, query)
+        Catalog(engine).add_view(name, query)
     settle(problems)
+    engine._statements[name] = text
     return query
 
 
@@ -83,7 +87,7 @@ def _into(found: Query, statement: Insert, name: str | None) -> Query:
     problems: list[Problem] = []
     with at(statement.piece if where is None else where.piece, problems):
         if name is not None:
-            query.named(name)
+            query = query.named(name)
         match None if statement.format is None else statement.format.text:
             case "parquet":
                 query.to_parquet(path)
@@ -95,7 +99,7 @@ def _into(found: Query, statement: Insert, name: str | None) -> Query:
                 query.to_console()
             case "memory":
                 if path and name is None:
-                    query.named(path)
+                    query = query.named(path)
                 query.to_memory()
             case _:
                 pass
