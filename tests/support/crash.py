@@ -54,13 +54,13 @@ def _after(plug: Plug, real: Any) -> Any:
 def _torn(plug: Plug, real: Any) -> Any:
     """A manifest of which half is on disk, under the name it has until it is whole."""
 
-    def call(path: Path, text: str) -> None:
+    def call(path: Path, text: str) -> bool:
         if plug.left == 0 and path.suffix == ".json":
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_name(f".{path.name}.cafe").write_text(text[: len(text) // 2])
         if path.suffix == ".json":
             plug.reached()
-        real(path, text)
+        return real(path, text)
 
     return call
 
@@ -68,10 +68,10 @@ def _torn(plug: Plug, real: Any) -> Any:
 def _half(plug: Plug, real: Any) -> Any:
     """The first file is published, the others are not."""
 
-    def call(outputs: list[Any], *, again: bool) -> None:
-        real(outputs[:1], again=again)
+    def call(outputs: list[Any], checkpoint: str, *, again: bool) -> None:
+        real(outputs[:1], checkpoint, again=again)
         plug.reached()
-        real(outputs[1:], again=again)
+        real(outputs[1:], checkpoint, again=again)
 
     return call
 
@@ -81,7 +81,7 @@ STEPS: dict[str, tuple[Any, str, Any]] = {
     "while state is written": (tasks, "write_table", _after),
     "after the job": (host_module.SparkHost, "_take_in", _before),
     "before the manifest": (manifest_module.Manifests, "write", _before),
-    "while the manifest is written": (manifest_module, "write_text", _torn),
+    "while the manifest is written": (manifest_module, "write_text_once", _torn),
     "after the manifest": (host_module, "deliver", _before),
     "between two files": (delivery, "publish", _half),
     "after publishing": (host_module, "deliver", _after),

@@ -44,7 +44,7 @@ def run(on: ms.Engine, *, end: bool) -> None:
 
 
 def counts() -> list[str]:
-    return sorted(line for path in Path("out").glob("*.json") for line in path.read_text().splitlines())
+    return sorted(line for path in Path("out").glob("part-*.json") for line in path.read_text().splitlines())
 
 
 @pytest.mark.parametrize("host", ["local", "spark"])

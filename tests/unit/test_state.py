@@ -35,6 +35,7 @@ from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
 from millstream.runtime.promise import pattern_from, pattern_plain, progress_from, progress_plain
 from millstream.runtime.repartition import merge_facts, repartition
+from millstream.runtime.sinks.owner import Owner
 from millstream.runtime.sinks.parquet import ParquetSink
 from millstream.runtime.staging import Stage, publish, sweep
 from millstream.runtime.tasks import open_state, save_state
@@ -474,39 +475,41 @@ def test_a_segment_that_stays_is_not_written_again(tmp_path: Path) -> None:
 
 def staged(folder: Path, attempt: str) -> list[dict[str, Any]]:
     made = program(1, "q")
-    made.targets[0].sinks["results"] = [ParquetSink(folder)]
-    return Stage(folder / "none", 7, 1, 3, attempt).write(made, 0, "results", TABLE)
+    sink = ParquetSink(folder)
+    sink.claim(Owner("ck", "q", "results"))
+    made.targets[0].sinks["results"] = [sink]
+    return Stage(folder / "none", 7, "1-00003", attempt).write(made, 0, "results", TABLE)
 
 
 def test_what_is_staged_is_seen_by_nobody_until_it_is_published_and_again_changes_nothing(tmp_path: Path) -> None:
     outputs = staged(tmp_path, "cafe")
     assert 0 == ds.dataset(tmp_path, format="parquet").count_rows()
 
-    publish(outputs, again=False)
-    publish(outputs, again=True)
+    publish(outputs, "ck", again=False)
+    publish(outputs, "ck", again=True)
 
-    assert ["part-00000007-1-00003.parquet"] == [path.name for path in tmp_path.iterdir()]
+    assert ["_millstream.json", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
     assert TABLE.equals(ds.dataset(tmp_path).to_table())
 
 
 def test_two_attempts_at_an_epoch_cannot_spoil_each_other_s_files(tmp_path: Path) -> None:
     dead, alive = staged(tmp_path, "dead"), staged(tmp_path, "cafe")
 
-    Path(dead[0]["hidden"]).write_bytes(b"half of a file, by a task whose driver is gone")
-    publish(alive, again=False)
+    (tmp_path / dead[0]["hidden"]).write_bytes(b"half of a file, by a task whose driver is gone")
+    publish(alive, "ck", again=False)
 
     assert TABLE.equals(ds.dataset(tmp_path).to_table())
     sweep([ParquetSink(tmp_path)])
-    assert ["part-00000007-1-00003.parquet"] == [path.name for path in tmp_path.iterdir()]
+    assert ["_millstream.json", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
 
 
 def test_a_staged_file_that_is_gone_is_no_small_matter(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     outputs = staged(tmp_path, "cafe")
-    Path(outputs[0]["hidden"]).unlink()
+    (tmp_path / outputs[0]["hidden"]).unlink()
 
     with pytest.raises(SinkError, match="is gone before it was published"):
-        publish(outputs, again=False)
-    publish(outputs, again=True)  # after a restart it may have been published, and taken away by its reader
+        publish(outputs, "ck", again=False)
+    publish(outputs, "ck", again=True)  # after a restart it may have been published, and taken away by its reader
 
     assert "part-00000007-1-00003.parquet" in caplog.text
 

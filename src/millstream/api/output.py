@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,17 +39,22 @@ class Output:
             self._add(self._memory)
         return self
 
-    def to_parquet(self, path: str | Path) -> Self:
-        """A Parquet file an epoch in this folder."""
-        return self._add(ParquetSink(path))
+    def to_parquet(self, path: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> Self:
+        """One Parquet file per epoch in this folder.
 
-    def to_csv(self, path: str | Path) -> Self:
-        """A CSV file an epoch in this folder."""
-        return self._add(CsvSink(path))
+        The folder is this query's alone. If another query, run or checkpoint has written to it, `mode` says what to
+        do: "error" refuses, "append" writes beside what is there, "replace" removes it first. With `partition_by`
+        files are in folders of these columns' values, such as `day=2026-01-31`.
+        """
+        return self._add(ParquetSink(path, mode=mode, partition_by=partition_by))
 
-    def to_json(self, path: str | Path) -> Self:
-        """A file of JSON lines an epoch in this folder."""
-        return self._add(JsonLinesSink(path))
+    def to_csv(self, path: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> Self:
+        """One CSV file per epoch in this folder; `mode` and `partition_by` as in `to_parquet`."""
+        return self._add(CsvSink(path, mode=mode, partition_by=partition_by))
+
+    def to_json(self, path: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> Self:
+        """One file of JSON lines per epoch in this folder; `mode` and `partition_by` as in `to_parquet`."""
+        return self._add(JsonLinesSink(path, mode=mode, partition_by=partition_by))
 
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
         """A table an epoch on the terminal."""

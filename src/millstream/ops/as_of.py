@@ -75,9 +75,11 @@ class AsOf(Operator):
         if port == RIGHT:
             self.meter.filtered += lonely.num_rows
             self._keep(RIGHT, rows)
+            self.meter.accepted += rows.num_rows
             return []
         ready = self._ready(rows)
         self._keep(LEFT, rows.filter(pa.array(~ready)))
+        self.meter.accepted += rows.num_rows
         return [*self._unpaired(lonely), *self._answered(rows.filter(pa.array(ready)))]
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
@@ -265,7 +267,9 @@ class AsOf(Operator):
         partner = np.full(len(place), -1, dtype=np.int64)
         partner[found] = order[place[found]]
         if not self.spec.outer:
+            # It was accepted when it came, to wait for a partner.
             self.meter.filtered += int((~found).sum())
+            self.meter.accepted -= int((~found).sum())
             left, partner = left.filter(pa.array(found)), partner[found]
         return [self._pairs(left, right, partner)]
 
@@ -274,6 +278,7 @@ class AsOf(Operator):
         if not self.spec.outer:
             self.meter.filtered += left.num_rows
             return []
+        self.meter.accepted += left.num_rows
         none = np.full(left.num_rows, -1, dtype=np.int64)
         return [self._pairs(left, self.spec.schemas[RIGHT].empty_table(), none)]
 

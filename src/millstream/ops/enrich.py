@@ -75,9 +75,11 @@ class Enrich(Operator):
             paired[mine] = True
             out.append(self._leaving(pairs))
         alone = rows.filter(pa.array(~paired))
+        self.meter.accepted += int(paired.sum())
         if not self.spec.outer:
             self.meter.filtered += alone.num_rows
         elif alone.num_rows:
+            self.meter.accepted += alone.num_rows
             nobody = pa.nulls(alone.num_rows, pa.int64())
             out.append(self._leaving(self._pairs(alone, nobody, self._lookup.table)))
         return out

@@ -35,6 +35,8 @@ class Meter:
     outside: int = 0
     """Rows that belong to no window: in a gap between windows, or before the declared start."""
     guarded: int = 0
+    accepted: int = 0
+    """Rows that an operator has put into its state or has answered at once; counted where it does so."""
     punctuations: int = 0
     """Punctuations that let something go."""
     combines: int = 0

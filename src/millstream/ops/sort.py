@@ -31,6 +31,7 @@ class Sort(Operator):
         if rows.num_rows:
             ticks = to_ticks(rows[self.attribute])
             self.store.add(Segment({_HELD: rows}, int(ticks.min()), int(ticks.max())))
+            self.meter.accepted += rows.num_rows
         return []
 
     def promises(self) -> Progress:

@@ -39,6 +39,8 @@ class Top(Operator):
         both = pa.concat_tables([*held, rows])
         kept = self._first(both)
         self.meter.filtered += both.num_rows - kept.num_rows
+        # A row that was among the first may have to make way for a new one.
+        self.meter.accepted += kept.num_rows - sum(table.num_rows for table in held)
         self._keep(kept)
         return []
 

@@ -48,18 +48,20 @@ class Order:
     let: Let = "share"
     """How much of what operators hold back may leave."""
 
-    def stage(self, level: int, partition: int) -> Stage:
+    def stage(self, place: str) -> Stage:
         """Where a task of this epoch stages its results."""
-        return Stage(Path(self.checkpoint) / "staging", self.sequence, level, partition, self.attempt)
+        return Stage(Path(self.checkpoint) / "staging", self.sequence, place, self.attempt)
 
 
 class Flow:
     """Rows on their way from a node to stops and outputs, through whatever is stateless in between."""
 
-    def __init__(self, program: Program, order: Order, level: int, partition: int) -> None:
+    def __init__(self, program: Program, order: Order, level: int, partition: int, *, held: bool = False) -> None:
+        """In the task of a level and partition; `held` if its rows come from the driver and not from a frame."""
         self.program = program
         self.order = order
-        self.stage = order.stage(level, partition)
+        # Tasks of a frame and tasks of rows that the driver held are counted apart, and meet in one step.
+        self.stage = order.stage(f"{level}{'d' if held else ''}-{partition:05d}")
         self.base = (level << 56) + (partition << 40)
         self.outcome = Outcome()
         self.report = Report()

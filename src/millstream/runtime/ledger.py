@@ -61,6 +61,8 @@ class Ledger:
     """By table beside the streams: the version that the last epoch read."""
     told: dict[str, Progress] = field(default_factory=dict[str, Progress])
     """By node key, of nodes that hold results back: how far they had come for their readers."""
+    since: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict[str, dict[str, dict[str, int]]])
+    """By query and node key: what a node that others had run before had done when the query came."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -98,6 +100,18 @@ class Ledger:
         self.meters = {key: meter for key, meter in self.meters.items() if key in program.keys}
         self.rows_out = {name: rows for name, rows in self.rows_out.items() if name in self.operators}
         self.told = {key: progress for key, progress in self.told.items() if key in program.keys}
+        self.since = {name: before for name, before in self.since.items() if name in self.operators}
+
+    def welcome(self, operators: Mapping[str, Sequence[str]]) -> None:
+        """Take the queries that run from now on, with the keys of their nodes."""
+        for query, keys in operators.items():
+            if query not in self.operators:
+                self.since[query] = {key: dict(self.meters[key]) for key in keys if key in self.meters}
+        self.operators = {query: list(keys) for query, keys in operators.items()}
+
+    def before(self, query: str, key: str) -> Meter | None:
+        """What a node had done before a query came."""
+        return _meter(self.since[query][key]) if key in self.since.get(query, {}) else None
 
     def _check_complete(self, program: Program, reports: Sequence[Report]) -> None:
         """A partition that did not run has not said what its state is now: that must never pass for no state."""
@@ -138,8 +152,7 @@ class Ledger:
 
     def meter(self, key: str) -> Meter:
         """An operator's meter."""
-        known = {one.name for one in fields(Meter)}
-        return Meter(**{name: value for name, value in self.meters.get(key, {}).items() if name in known})
+        return _meter(self.meters.get(key, {}))
 
     def manifest(self, program: Program, version: str, outputs: list[dict[str, Any]]) -> Manifest:
         """Everything, to be written."""
@@ -162,7 +175,7 @@ class Ledger:
             facts=self.facts,
             streams=streams,
             outputs=outputs,
-            counters={"meters": self.meters, "rows_out": self.rows_out},
+            counters={"meters": self.meters, "rows_out": self.rows_out, "since": self.since},
             operators=self.operators,
             frames=self.frames,
             layout=self.layout,
@@ -193,6 +206,7 @@ class Ledger:
             manifest.layout,
             manifest.tables,
             {key: progress_from(one) for key, one in manifest.told.items()},
+            counters.get("since", {}),
         )
 
 
@@ -241,6 +255,11 @@ def _difference(before: str, now: str) -> str:
     gone = [line.strip(" └├─│") for line in old if line not in new]
     come = [line.strip(" └├─│") for line in new if line not in old]
     return f"it had `{'; '.join(gone) or 'less'}` and now has `{'; '.join(come) or 'less'}`"
+
+
+def _meter(figures: Mapping[str, int]) -> Meter:
+    known = {one.name for one in fields(Meter)}
+    return Meter(**{name: value for name, value in figures.items() if name in known})
 
 
 def merge_seen(parts: Sequence[Seen], tail: int) -> Seen:

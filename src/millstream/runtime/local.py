@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,11 +25,12 @@ from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics, stream_metrics
+from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.tables import Tables
-from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
 
 class LocalHost:
@@ -35,6 +38,8 @@ class LocalHost:
 
     def __init__(self) -> None:
         """Nothing to run yet."""
+        self.id = uuid.uuid4().hex
+        """Tells this host from others, for the folders that it writes to."""
         self.graph = Graph()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -43,6 +48,8 @@ class LocalHost:
         self.ended = False
         self._readers: dict[str, Iterator[Batch]] = {}
         self._supplied: dict[str, list[UserPunctuation]] = {}
+        self._taken: dict[str, int] = {}
+        """By stream: how many of the supplied punctuations the epoch under way has."""
         self._written: dict[str, nodes.Node] = {}
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
@@ -60,6 +67,11 @@ class LocalHost:
         for query in queries:
             self._written[query.name] = query.node
             query.node = plan[query.name]
+            query.since = {
+                id(node): replace(self.graph.at(node).operator.meter)
+                for node in nodes.walk(query.node)
+                if id(node) in self.graph.vertices
+            }
             self.queries[query.name] = query
             self.graph.add(query.node)
 
@@ -81,9 +93,22 @@ class LocalHost:
         end_of_stream: bool,
         stopping: Callable[[], bool],
         report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         refuse_start(self._known(), end_of_stream=end_of_stream)
+        claim_folders(self.queries.values(), self.id)
+        self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
+        finish(self.queries.values())
+
+    def _take_epochs(
+        self,
+        trigger: Trigger,
+        end_of_stream: bool,  # noqa: FBT001 - as in `run`
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
+    ) -> None:
         self._readers = {}
         match trigger:
             case Once():
@@ -98,7 +123,9 @@ class LocalHost:
                     if not batches:
                         self._readers = {}
                     self._epoch(batches, report)
-                    _wait(began + seconds, stopping)
+                    if not batches:
+                        quiet(began)
+                    wait_until(began + seconds, stopping)
         if stopping() or self.ended:
             return
         if end_of_stream:
@@ -106,14 +133,21 @@ class LocalHost:
         elif isinstance(trigger, AvailableNow) and self.graph.holds:
             self._epoch({}, report, let="all")  # nobody knows when the next run is
 
+    def read_all(self, timeout: float | None) -> bool:
+        """Nobody else reads for this host."""
+        return True
+
     def _next(self) -> dict[str, Batch]:
-        """The next batch of each source that has one."""
+        """The next batch of each source that has one, with what the caller supplied."""
         out: dict[str, Batch] = {}
+        self._taken = {}
         for name, source in self.sources.items():
             if name not in self._readers:
                 self._readers[name] = source.batches()
             batch = next(self._readers[name], None)
-            given = self._supplied.pop(name, None)
+            # It stays where it is until the epoch is over: the caller may add to it meanwhile.
+            given = list(self._supplied.get(name, ()))
+            self._taken[name] = len(given)
             if given:
                 rows = source.schema.empty_table() if batch is None else batch.rows
                 bad = () if batch is None else batch.unreadable
@@ -137,6 +171,9 @@ class LocalHost:
             if isinstance(vertex.operator, Enrich):
                 vertex.operator.use(self.tables.find)
         outcome = step(self.graph, batches, end=end, let=let)
+        for name, taken in self._taken.items():
+            del self._supplied.get(name, [])[:taken]
+        self._taken = {}
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
@@ -192,7 +229,11 @@ class LocalHost:
             below = [self.graph.at(node) for node in nodes.walk(query.node)]
             queries[query.name] = {
                 "rows_out": query.rows_out,
-                "books": books(lambda node: self.graph.at(node).operator.meter, query.node),
+                "books": books(
+                    lambda node: self.graph.at(node).operator.meter,
+                    query.node,
+                    lambda node, query=query: query.since.get(id(node)),
+                ),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
         return {
@@ -209,8 +250,3 @@ def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
     if rows.num_rows:
         for sink in sinks:
             sink.write(rows, epoch)
-
-
-def _wait(until: float, stopping: Callable[[], bool]) -> None:
-    while not stopping() and (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, 0.05))

@@ -11,6 +11,10 @@ from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.graph import Vertex
 
+Since = Callable[[nodes.Node], Meter | None]
+"""What a node had done before a query came; None if nothing."""
+_TAKING = (nodes.Aggregate, nodes.Join, nodes.AsOf, nodes.Enrich, nodes.Sort, nodes.Top)
+"""Operators that keep rows, or make others of them."""
 _LOST = ("late", "rejected", "filtered", "outside", "guarded")
 """Where a row can go besides results."""
 
@@ -50,24 +54,42 @@ def stream_metrics(vertex: Vertex, high: int | None) -> dict[str, Any]:
     return out
 
 
-def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node) -> dict[str, int]:
+def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Since | None = None) -> dict[str, int]:
     """The accounts of one query: every row in, and where it went.
 
-    `rows_in` is the sum of the others; `accepted` rows are in results or in state. The books are those of the streams
-    up to the first aggregate, join or table above each: what leaves these is no longer the rows that came.
+    Each figure is counted where it happens. `accepted` rows are in results or in state; `unaccounted` is what `rows_in`
+    has more than all the others together, and is 0 unless a row was lost or counted twice. The books are those of the
+    streams up to the first operator above each that keeps rows or makes others of them. A stream that the query reads
+    in several places is counted in each of them. `since` are the meters when the query came, where it came later.
     """
-    account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST), 0)
-    others: set[int] = set()
+    account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST, "accepted"), 0)
+    beyond: set[int] = set()
+    readers: dict[int, int] = {}
     for node in nodes.walk(root):
-        changed = any(id(one) in others for one in nodes.inputs(node))
-        if changed or isinstance(node, nodes.Aggregate | nodes.Join | nodes.AsOf | nodes.Enrich):
-            others.add(id(node))
-        if changed:
+        for below in nodes.inputs(node):
+            readers[id(below)] = readers.get(id(below), 0) + 1
+
+    def of(node: nodes.Node, name: str) -> int:
+        before = None if since is None else since(node)
+        return getattr(meter_of(node), name) - (0 if before is None else getattr(before, name))
+
+    for node in nodes.walk(root):
+        inside = [one for one in nodes.inputs(node) if id(one) not in beyond]
+        if len(inside) < len(nodes.inputs(node)):
+            # Some of its rows are no longer those that came; for the others the books end where it is handed them.
+            account["accepted"] += sum(of(one, "rows_out") for one in inside)
+            beyond.add(id(node))
             continue
-        meter = meter_of(node)
+        if isinstance(node, _TAKING):
+            account["accepted"] += of(node, "accepted")
+            beyond.add(id(node))
+        elif node is root:
+            account["accepted"] += of(node, "rows_out")
+        if node is not root and id(node) not in beyond:
+            account["rows_in"] += of(node, "rows_out") * (readers[id(node)] - 1)
         if isinstance(node, nodes.Source):
-            account["rows_in"] += meter.rows_in
+            account["rows_in"] += of(node, "rows_in")
         for name in _LOST:
-            account[name] += getattr(meter, name)
-    account["accepted"] = account["rows_in"] - sum(account[name] for name in _LOST)
-    return account
+            account[name] += of(node, name)
+    lost = sum(account[name] for name in (*_LOST, "accepted"))
+    return {**account, "unaccounted": account["rows_in"] - lost}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.batch import Sink
 
@@ -18,6 +19,8 @@ class HostQuery:
     late: list[Sink] = field(default_factory=list[Sink])
     rejected: list[Sink] = field(default_factory=list[Sink])
     rows_out: int = 0
+    since: dict[int, Meter] = field(default_factory=dict[int, Meter])
+    """By identity of a node that other queries had run before: what it had done when this query came."""
 
     def outputs(self) -> dict[str, list[Sink]]:
         """The sinks by output."""

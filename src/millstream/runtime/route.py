@@ -32,6 +32,11 @@ def spread(node: nodes.Node) -> bool:
             return bool(partition_columns(node))
 
 
+def copies(node: nodes.Node) -> bool:
+    """May a row go to several partitions?"""
+    return isinstance(node, nodes.Join) and not node.keys and not _by_coordinate(node)
+
+
 def shares(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
     """A port's rows by partition; partitions without rows are left out, and a row may go to several."""
     if not rows.num_rows:

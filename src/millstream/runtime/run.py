@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+log = logging.getLogger("millstream.runtime")
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for an epoch under way."""
 
@@ -37,8 +40,16 @@ class Host(Protocol):
         end_of_stream: bool,
         stopping: Callable[[], bool],
         report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
     ) -> None:
-        """Take epochs until done or told to stop."""
+        """Take epochs until done or told to stop.
+
+        `quiet(when)` says that a look for input that began at `when`, by the monotonic clock, found nothing to read.
+        """
+        ...
+
+    def read_all(self, timeout: float | None) -> bool:
+        """Wait until a reader outside this process has handed over what is there now; True if that came in time."""
         ...
 
 
@@ -55,6 +66,7 @@ class Run:
         self._done = threading.Event()
         self._error: MillstreamError | None = None
         self._reports: deque[dict[str, Any]] = deque(maxlen=100)
+        self._quiet = float("-inf")
         self._thread = threading.Thread(
             target=self._work, args=(trigger, end_of_stream), name=f"millstream-{name}", daemon=True
         )
@@ -67,12 +79,14 @@ class Run:
                 trigger,
                 end_of_stream=end_of_stream,
                 stopping=self._stop.is_set,
-                report=self._reports.append,
+                report=self._note,
+                quiet=self._is_quiet,
             )
         except MillstreamError as error:
             error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
             self._error = error
-        except Exception as error:  # noqa: BLE001 - whatever it was, the one who waits must hear of it
+        # sys.exit() in somebody's sink or source too: whatever it was, the one who waits must hear of it.
+        except BaseException as error:  # noqa: BLE001
             failure = RunError(
                 f"epoch {self._host.epoch} of {self.name!r} failed: {type(error).__name__}: {error}",
                 hint="The cause is chained below; state and results of earlier epochs are intact.",
@@ -81,6 +95,15 @@ class Run:
             self._error = failure
         finally:
             self._done.set()
+
+    def _note(self, report: dict[str, Any]) -> None:
+        for name, query in report["queries"].items():
+            if query["books"]["unaccounted"]:
+                log.error("the books of query %r do not balance: %s", name, query["books"])
+        self._reports.append(report)
+
+    def _is_quiet(self, when: float) -> None:
+        self._quiet = when
 
     @property
     def is_active(self) -> bool:
@@ -121,19 +144,19 @@ class Run:
         watch(self, console)
 
     def process_all_available(self, timeout: float | None = None) -> bool:
-        """Wait until an epoch has found nothing more to read; True if that came in time."""
+        """Wait until everything that is there now has been read; True if that came in time.
+
+        The run must look for input after the call and find nothing: a look that began before it does not count.
+        """
         _check_seconds(timeout)
-        waited = threading.Event()
-        limit = None if timeout is None else timeout
-        spent = 0.0
-        while self.is_active and (limit is None or spent < limit):
-            if self._reports and self._reports[-1]["numInputRows"] == 0:
-                return True
-            waited.wait(0.02)
-            spent += 0.02
+        began = time.monotonic()
+        limit = float("inf") if timeout is None else began + timeout
+        asked = self._host.read_all(timeout)
+        while self.is_active and asked and self._quiet < began and time.monotonic() < limit:
+            self._done.wait(0.01)
         if self._error is not None:
             raise self._error
-        return not self.is_active
+        return not self.is_active or (asked and self._quiet >= began)
 
 
 def _check_seconds(timeout: object) -> None:

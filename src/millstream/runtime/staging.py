@@ -10,23 +10,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError
+from millstream.core.errors import SinkError, StateError
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
-from millstream.state.files import read_table, write_table
+from millstream.runtime.sinks.owner import owns
+from millstream.state.files import read_table, sync, write_table
+from millstream.state.paths import inside
 
 log = logging.getLogger("millstream.runtime")
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where one task stages what leaves: names are a function of sequence, output, level and partition."""
+    """Where one task stages what leaves: names are a function of sequence, output and the task's place."""
 
     folder: Path
     sequence: int
-    level: int
-    partition: int
+    place: str
+    """Which task of the step it is: no two tasks of a step have one place."""
     attempt: str
     """A file not yet published has it in its name: nobody else can write to it."""
 
@@ -37,26 +39,32 @@ class Stage:
         sinks = program.targets[target].sinks.get(output, [])
         for number, sink in enumerate(sinks):
             if isinstance(sink, FolderSink):
-                name = f"part-{self.sequence:08d}-{self.level}-{self.partition:05d}"
-                hidden, visible = sink.stage(rows, f"{name}-{self.attempt}")
-                visible = visible.with_name(name + visible.suffix)
-                out.append({"sink": "folder", "hidden": str(hidden.absolute()), "visible": str(visible.absolute())})
+                for hidden, visible in sink.stage(rows, f"part-{self.sequence:08d}-{self.place}", f"-{self.attempt}"):
+                    names = {"hidden": hidden, "visible": visible}
+                    relative = {name: path.relative_to(sink.folder).as_posix() for name, path in names.items()}
+                    out.append({"sink": "folder", "folder": str(sink.folder), **relative})
             elif not isinstance(sink, DiscardSink):
                 others.append(number)
         if others:
             query = program.targets[target].name
-            name = f"{target}-{output}-{self.level}-{self.partition:05d}-{self.attempt}.arrow"
+            name = f"{target}-{output}-{self.place}-{self.attempt}.arrow"
             written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
-            out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": written.path})
+            path = Path(written.path).relative_to(self.folder.parent).as_posix()
+            out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": path})
         return out
 
 
-def publish(staged: Sequence[dict[str, Any]], *, again: bool) -> None:
-    """Rename the files of folder sinks to where readers look. Doing it `again` changes nothing."""
+def publish(staged: Sequence[dict[str, Any]], checkpoint: str, *, again: bool) -> None:
+    """Rename the files of folder sinks to where readers look. Doing it `again` changes nothing.
+
+    Only folders that `checkpoint` has written to are touched, whatever a manifest says.
+    """
+    changed: set[Path] = set()
     for one in staged:
         if one["sink"] != "folder":
             continue
-        hidden, visible = Path(one["hidden"]), Path(one["visible"])
+        hidden, visible = _named(one, checkpoint)
+        changed.add(visible.parent)
         try:
             hidden.replace(visible)
         except FileNotFoundError:
@@ -70,20 +78,47 @@ def publish(staged: Sequence[dict[str, Any]], *, again: bool) -> None:
                 f'"{visible}" cannot be given its name: {error}',
                 hint="The epoch is committed; the next start publishes what is missing.",
             ) from error
+    for folder in changed:  # the next manifest no longer names these files
+        if folder.is_dir():
+            sync(folder)
+
+
+def _named(one: dict[str, Any], checkpoint: str) -> tuple[Path, Path]:
+    """The two names of a staged file, if they are what a sink of this checkpoint would have given it."""
+    folder = Path(str(one["folder"]))
+    hidden, visible = (inside(folder, str(one[name])) for name in ("hidden", "visible"))
+    good = hidden is not None and visible is not None and hidden.parent == visible.parent
+    if not good or not hidden.name.startswith(".part-") or not visible.name.startswith("part-"):
+        raise StateError(
+            f"the manifest would have {one['hidden']!r} renamed to {one['visible']!r} in {folder}, which no sink does",
+            hint="It was changed by somebody. Restore the checkpoint.",
+        )
+    if folder.is_dir() and not owns(folder, checkpoint):
+        raise StateError(
+            f"the manifest would have files published in {folder}, which this checkpoint has never written to",
+            hint="If the folder was cleared, clear the checkpoint too; else restore the folder.",
+        )
+    return hidden, visible
 
 
 def sweep(sinks: Iterable[FolderSink]) -> None:
     """Remove what broken attempts staged for these sinks; to be called when nobody is writing."""
     for sink in sinks:
-        for path in sink._folder.glob(".part-*.tmp"):
+        for path in sink.folder.rglob(".part-*.tmp"):
             path.unlink(missing_ok=True)
 
 
-def gather(staged: Sequence[dict[str, Any]]) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:
+def gather(staged: Sequence[dict[str, Any]], checkpoint: Path) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:
     """Staged rows of the other sinks: by query, output and sink numbers."""
     tables: dict[tuple[str, str, tuple[int, ...]], list[pa.Table]] = {}
     for one in staged:
         if one["sink"] == "others":
+            path = inside(checkpoint, str(one["path"]))
+            if path is None:
+                raise StateError(
+                    f"the manifest names {one['path']!r}, which is not in the checkpoint",
+                    hint="Restore the checkpoint.",
+                )
             key = (one["query"], one["output"], tuple(one["numbers"]))
-            tables.setdefault(key, []).append(read_table(Path(one["path"])))
+            tables.setdefault(key, []).append(read_table(path))
     return {key: pa.concat_tables(found) for key, found in tables.items()}

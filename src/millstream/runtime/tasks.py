@@ -21,7 +21,7 @@ from millstream.runtime.parcel import ORDER, Parcel, Report, unpack_facts, unpac
 from millstream.runtime.program import Program
 from millstream.runtime.promise import pattern_plain
 from millstream.runtime.punctuate import split_marked
-from millstream.runtime.route import spread
+from millstream.runtime.route import copies, original, spread
 from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment
@@ -30,9 +30,12 @@ Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
 
-def enter(program: Program, order: Order, arrivals: Arrived, partition: int) -> Iterator[Parcel]:
-    """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on."""
-    flow = Flow(program, order, 0, partition)
+def enter(program: Program, order: Order, arrivals: Arrived, partition: int, *, held: bool = False) -> Iterator[Parcel]:
+    """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on.
+
+    `held` says that the driver held these rows: its slices are numbered apart from the partitions of a frame.
+    """
+    flow = Flow(program, order, 0, partition, held=held)
     _arrive(flow, arrivals, partition)
     yield from flow.parcels()
 
@@ -104,8 +107,13 @@ def _run_stops(
         operator = program.operator(i)
         loaded = open_state(operator, order, i, partition)
         operator.resume(order.before[i])
-        for table in _take(operator, parcels.get(i, ())):
-            flow.leave(i, table)
+        came = dict(_rows(operator, parcels.get(i, ())))
+        for port, table in came.items():
+            for leaving in operator.take(port, table):
+                flow.leave(i, leaving)
+            if copies(node):  # a row may be in several partitions; it is accepted in one
+                first = original(node, port, table, program.partitions, partition)
+                operator.meter.accepted -= len(first) - int(first.sum())
         for port in range(len(operator.progress)):
             for table in operator.take(port, pa.concat_tables(some)) if (some := rows.get((i, port))) else ():
                 flow.leave(i, table)
@@ -121,8 +129,8 @@ def _run_stops(
         flow.note(i, operator)
 
 
-def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
-    """Hand over what came for a stop; what can leave at once is returned."""
+def _rows(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[tuple[int, pa.Table]]:
+    """The rows that came for a stop, by port; what was reduced before is handed over at once."""
     rows: dict[int, list[pa.Table]] = {}
     for parcel in parcels:
         match parcel.kind:
@@ -136,7 +144,7 @@ def _take(operator: Operator, parcels: Sequence[Parcel]) -> Iterator[pa.Table]:
         together = pa.concat_tables(tables)
         if operator.in_order:
             together = together.sort_by(ORDER).drop_columns([ORDER])
-        yield from operator.take(port, together)
+        yield port, together
 
 
 Loaded = dict[int, tuple[pa.Table, Written]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.core.domain import nanoseconds
@@ -38,3 +40,9 @@ class Every:
 
 
 Trigger = AvailableNow | Once | Every
+
+
+def wait_until(when: float, stopping: Callable[[], bool]) -> None:
+    """Wait until the monotonic clock says `when`; a run that is told to stop does not wait any longer."""
+    while not stopping() and (left := when - time.monotonic()) > 0:
+        time.sleep(min(left, 0.05))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def deliver(host: SparkHost, outputs: list[dict[str, Any]], sequence: int, *, again: bool) -> None:
     """Publish a step's outputs; `again` after a restart, when it may have been done before."""
-    publish(outputs, again=again)
+    publish(outputs, host.id, again=again)
     marker = host.checkpoint / "delivered"
     done = int(marker.read_text()) if marker.exists() else -1
     if again and done >= sequence:
         return
     waiting = [one for one in outputs if one["sink"] == "others" and one["query"] in host.queries]
-    for (query, output, numbers), rows in gather(waiting).items():
+    for (query, output, numbers), rows in gather(waiting, host.checkpoint).items():
         sinks = host.queries[query].outputs()[output]
         for number in numbers:
             if number >= len(sinks):

@@ -15,18 +15,24 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
 from millstream.spark.frames import tagged
 
+_LOOK = 0.1
+"""Seconds between two looks at what Spark's query is doing."""
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _PLAIN = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 OnEpoch = Callable[[DataFrame, int], None]
 """Takes an epoch's rows and its number; returns when they are committed."""
+Idle = Callable[[], None]
+"""Does what is to be done between Spark's epochs; called at the trigger's interval while Spark has none under way."""
 
 
 def follow(
     frames: Mapping[str, DataFrame],
     trigger: Trigger,
     on_epoch: OnEpoch,
+    idle: Idle,
     *,
     stopping: Callable[[], bool],
+    started: Callable[[StreamingQuery], None],
     checkpoint: Path,
     name: str,
 ) -> list[dict[str, int]]:
@@ -36,13 +42,17 @@ def follow(
 
     def on_batch(frame: DataFrame, epoch: int) -> None:
         with under_way:
-            if stopping():
+            if stopping() or failure:
                 raise _StoppedError
             try:
                 on_epoch(frame, epoch)
-            except BaseException as error:
+            except Exception as error:
                 failure.append(error)
                 raise
+            except BaseException as error:
+                # sys.exit() would end the thread that Spark waits for, and Spark would wait on.
+                failure.append(error)
+                raise _StoppedError from error
 
     writer = tagged(frames).writeStream.foreachBatch(on_batch).queryName(name)
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -56,18 +66,41 @@ def follow(
     with _plain_files(next(iter(frames.values())).sparkSession):
         query = writer.start()
         _await_sources(query)
+    started(query)
     try:
-        while not query.awaitTermination(0.1):  # type: ignore[arg-type]  # seconds, as Spark documents
-            if stopping():
-                with under_way:  # the epoch under way ends first
-                    pass
-                query.stop()
+        _wait(query, trigger, idle, under_way, failure, stopping)
     except StreamingQueryException:
-        if failure:
-            raise failure[0] from None
-        if not stopping():
+        if not failure and not stopping():
             raise
+    if failure:
+        raise failure[0] from None
     return [dict(one.durationMs) for one in query.recentProgress]
+
+
+def _wait(
+    query: StreamingQuery,
+    trigger: Trigger,
+    idle: Idle,
+    under_way: threading.Lock,
+    failure: list[BaseException],
+    stopping: Callable[[], bool],
+) -> None:
+    """Wait for the end of a query, and between its epochs do what is to be done without rows of its."""
+    interval = max(trigger.seconds, _LOOK) if isinstance(trigger, Every) else float("inf")
+    due = time.monotonic() + interval
+    while not query.awaitTermination(_LOOK):  # type: ignore[arg-type]  # seconds, as Spark documents
+        if stopping() or failure:
+            with under_way:  # the epoch under way ends first
+                pass
+            query.stop()
+        elif time.monotonic() >= due and under_way.acquire(blocking=False):
+            try:
+                idle()
+            except BaseException as error:  # noqa: BLE001 - raised when Spark's query has stopped
+                failure.append(error)
+            finally:
+                under_way.release()
+            due = time.monotonic() + interval
 
 
 def _await_sources(query: StreamingQuery) -> None:

@@ -149,7 +149,7 @@ def entering_blobs(program: Program, order: Order) -> ArrowFunction:
             for row in batch.to_pylist():
                 bad = list(zip(row["raw"], row["reason"], strict=True))
                 arrivals = {row["stream"]: (unpack_table(row["blob"]), bad)}
-                yield from _handed_on(enter(program, order, arrivals, row["slice"]))
+                yield from _handed_on(enter(program, order, arrivals, row["slice"], held=True))
 
     return run
 

@@ -7,6 +7,7 @@ names are a function of (operator, partition, sequence).
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
@@ -34,6 +36,7 @@ from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
+from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
@@ -43,20 +46,22 @@ from millstream.runtime.staging import sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
-from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
 from millstream.spark.follow import follow
 from millstream.spark.frames import Tags, arrow_schema, tagged
 from millstream.spark.jobs import Arrivals, Jobs
-from millstream.spark.outlets import check_folders, folders, for_workers
+from millstream.spark.outlets import for_workers
 from millstream.spark.places import places
 from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
 from millstream.spark.session import settle_session
+from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
+from millstream.state.paths import local_path
 
 VERSION = "0.1.0"
 log = logging.getLogger("millstream.spark")
@@ -70,9 +75,11 @@ class SparkHost:
         self.spark = spark
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
-        self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
+        self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
         if checkpoint is None:  # nobody can come back to it
             weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
+        self.id = ""
+        """Tells this checkpoint from others; known once it is in use."""
         self.manifests = Manifests(self.checkpoint)
         self.tables = Tables()
         self.table_files = TableFiles(self.checkpoint, self.tables)
@@ -82,9 +89,9 @@ class SparkHost:
         self.program = Program([], self.partitions)
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._readers: dict[str, Iterator[Batch]] = {}
-        self._batches_taken = False
         self._opened = False
         self._under_way: int | None = None
+        self._query: StreamingQuery | None = None
         self._told: dict[str, Progress] = {}
         self._starts: dict[str, Any] = {}
         self._reduces: tuple[Program, Reduction | None] | None = None
@@ -131,22 +138,47 @@ class SparkHost:
         place_of = places(program, sources)
         return explain(plan, list(asked), choice_of=lambda _: None, place_of=place_of, unbounded=unbounded)
 
-    def run(self, trigger: Trigger, *, end_of_stream: bool, stopping: Callable[[], bool], report: ReportTo) -> None:
+    def run(
+        self,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        stopping: Callable[[], bool],
+        report: ReportTo,
+        quiet: Callable[[float], None],
+    ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         try:
-            self._open()
-            refuse_start(self._known(), end_of_stream=end_of_stream)
-            self._take_epochs(trigger, stopping, report)
-            if not stopping():  # nobody knows when the next run is
-                self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+            with locked(self.checkpoint):
+                self.id = checkpoint_id(self.checkpoint)
+                self._open()
+                refuse_start(self._known(), end_of_stream=end_of_stream)
+                self._take_epochs(trigger, stopping, report, quiet)
+                if not stopping():  # nobody knows when the next run is
+                    self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                finish(self.queries.values())
         except BaseException as error:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
             self._opened = False
             if isinstance(error, PySparkException | Py4JError | RuntimeError):
                 raise readable(error, self.epoch) from error
             raise
+        finally:
+            self._query = None
 
-    def _take_epochs(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
+    def read_all(self, timeout: float | None) -> bool:
+        """Wait until Spark has read what its sources have now; True if that came in time."""
+        query = self._query
+        if query is None:
+            return True
+        waiter = threading.Thread(target=_read_all, args=(query,), daemon=True)
+        waiter.start()
+        waiter.join(timeout)
+        return not waiter.is_alive()
+
+    def _take_epochs(
+        self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
+    ) -> None:
         frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
         # In order of their names: Spark's checkpoint knows streams by their place only.
         streaming = {name: frame for name, frame in sorted(frames.items()) if frame.isStreaming}
@@ -154,22 +186,24 @@ class SparkHost:
         self.ledger.frames = list(streaming)
         self._readers = {}
         if streaming:
-            self._run_streaming(streaming, trigger, stopping, report)
+            self._run_streaming(streaming, trigger, stopping, report, quiet)
         else:
-            self._run_batches(trigger, stopping, report)
+            self._run_batches(trigger, stopping, report, quiet)
 
     # --- opening -------------------------------------------------------------------------------
 
     def _open(self) -> None:
         """Read the checkpoint, unless this host has it in hand already."""
-        check_folders(self.queries.values())
+        if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
+            self._opened = False  # another driver has been here since
+        claim_folders(self.queries.values(), self.id)
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
         targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
             self._rewind(manifest)
-        self.ledger.operators = settle_keys(self.program, self.ledger.operators)
+        self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)
@@ -202,8 +236,9 @@ class SparkHost:
             self.manifests.check(manifest)
         self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
         self.table_files.rewind()
-        self._batches_taken = manifest is not None
         for name, source in self.sources.items():
+            if isinstance(source, DataFrame):
+                continue
             position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
             if position is not None and hasattr(source, "seek"):
                 source.seek(position)
@@ -211,10 +246,19 @@ class SparkHost:
     # --- driving -------------------------------------------------------------------------------
 
     def _run_streaming(
-        self, streaming: dict[str, DataFrame], trigger: Trigger, stopping: Callable[[], bool], report: ReportTo
+        self,
+        streaming: dict[str, DataFrame],
+        trigger: Trigger,
+        stopping: Callable[[], bool],
+        report: ReportTo,
+        quiet: Callable[[float], None],
     ) -> None:
         tags = Tags.of(streaming)
         settled = threading.Event()
+        before = self.ledger.sequence
+        if frames := self._unread_frames():  # of such a frame all rows are one epoch, before those of the streams
+            arrivals = Arrivals(tagged(frames), Tags.of(frames), {})
+            self._step(arrivals, self.ledger.epoch, report, trigger)
 
         def on_epoch(frame: DataFrame, epoch: int) -> None:
             if epoch == self.ledger.epoch:
@@ -227,27 +271,53 @@ class SparkHost:
             arrivals = Arrivals(frame, tags, self._next_local())
             self._step(arrivals, epoch, report, trigger)
 
+        def idle() -> None:
+            """Spark has no rows; the driver's sources, the clock and the caller may have something to say."""
+            began = time.monotonic()
+            if local := self._next_local():
+                self._step(Arrivals(local=local), self.ledger.epoch, report, trigger)
+                return
+            self._readers = {}
+            self._flush(report, end=False)
+            quiet(began)
+
+        def started(query: StreamingQuery) -> None:
+            self._query = query
+
         name = "millstream " + ", ".join(self.queries)
         where = self.checkpoint / "spark"
-        self.spark_progress = follow(streaming, trigger, on_epoch, stopping=stopping, checkpoint=where, name=name)
+        self.spark_progress = follow(
+            streaming, trigger, on_epoch, idle, stopping=stopping, started=started, checkpoint=where, name=name
+        )
+        # Spark's streams may have fewer epochs than the sources that the driver reads, or none.
+        taken = isinstance(trigger, Once) and self.ledger.sequence > before
+        while not isinstance(trigger, Every) and not taken and not stopping() and (local := self._next_local()):
+            self._step(Arrivals(local=local), self.ledger.epoch, report, trigger)
+            taken = isinstance(trigger, Once)
 
-    def _run_batches(self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo) -> None:
-        waiting = threading.Event()
+    def _run_batches(
+        self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
+    ) -> None:
         while not stopping():
             began = time.monotonic()
-            frames = {n: s for n, s in self.sources.items() if isinstance(s, DataFrame) and not self._batches_taken}
+            frames = self._unread_frames()
             local = self._next_local()
             if frames or local:
-                self._batches_taken = True
                 arrivals = Arrivals(tagged(frames) if frames else None, Tags.of(frames), local)
                 self._step(arrivals, self.ledger.epoch + 1, report, trigger)
             elif isinstance(trigger, Every):
                 self._readers = {}
                 self._flush(report, end=False)
+                quiet(began)
             if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and not frames and not local):
                 return
             if isinstance(trigger, Every):
-                waiting.wait(max(0.0, began + trigger.seconds - time.monotonic()))
+                wait_until(began + trigger.seconds, stopping)
+
+    def _unread_frames(self) -> dict[str, DataFrame]:
+        """The data frames that are no streams and whose rows no committed step has taken."""
+        frames = {n: s for n, s in self.sources.items() if isinstance(s, DataFrame) and not s.isStreaming}
+        return {name: frame for name, frame in frames.items() if self._streams()[name].position is None}
 
     def _next_local(self) -> dict[str, Batch]:
         """The next batch of each source that the driver reads itself."""
@@ -273,7 +343,7 @@ class SparkHost:
         # Where a flush follows, it is the end of the epoch.
         let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
         order = self._order({name: one.known for name, one in self._streams().items()}, let)
-        supplied = {name: list(given) for name, given in self._supplied.items()}
+        supplied = self._waiting()
         reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
         refuse_rows(self._known(), self._rows_by_stream(reports))
@@ -284,11 +354,13 @@ class SparkHost:
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
         self._take_in(order, reports)
         for name, source in self.sources.items():
-            if not isinstance(source, DataFrame) and name in self._streams():
+            if isinstance(source, DataFrame):
+                if name in arrivals.tags.schemas and not source.isStreaming:
+                    self._streams()[name].position = {"read": True}
+            elif name in self._streams():
                 self._streams()[name].position = getattr(source, "position", None)
         self._commit([one for r in reports for one in r.staged], epoch)
-        for name, taken in supplied.items():
-            del self._supplied[name][: len(taken)]
+        self._took(supplied)
         rows = sum(self._rows_by_stream(reports).values())
         report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
         if isinstance(trigger, Every):
@@ -296,13 +368,15 @@ class SparkHost:
 
     def _flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        streams, supplied = self._streams(), self._waiting()
         for source in self._source_nodes():
-            if now_of(source) is not None:  # time passes without rows too
-                self.ledger.learn(source, [], (), now_of(source))
-        streams = self._streams()
+            given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
+            if given or now_of(source) is not None:  # time passes without rows too
+                self.ledger.learn(source, [], given, now_of(source))
         target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
         stops = Stops(self.program, self.ledger)
         if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
+            self._took(supplied)  # it said nothing new
             return
         began = time.monotonic()
         order = self._order(target, let)
@@ -311,7 +385,17 @@ class SparkHost:
             streams[name].known = progress
         self._take_in(order, reports)
         self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
+        self._took(supplied)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
+
+    def _waiting(self) -> dict[str, list[UserPunctuation]]:
+        """What the caller has supplied, as of now: it may supply more while the step is under way."""
+        return {name: list(given) for name, given in self._supplied.items() if given}
+
+    def _took(self, supplied: Mapping[str, list[UserPunctuation]]) -> None:
+        """Forget supplied punctuation that a committed step has taken."""
+        for name, taken in supplied.items():
+            del self._supplied[name][: len(taken)]
 
     def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
@@ -393,6 +477,11 @@ class SparkHost:
                 if i in entrances:
                     found[entrances[i]] += meter.get("rows_in", 0)
         return found
+
+
+def _read_all(query: StreamingQuery) -> None:
+    with contextlib.suppress(PySparkException, Py4JError):  # why a query failed, its own run says
+        query.processAllAvailable()
 
 
 def _partitions(asked: Any, spark: SparkSession) -> int:

@@ -89,7 +89,9 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
         number[FILTERED] -= filtered
         _meter(report, i, passing, filtered=filtered)
         passing -= filtered
+    taken = int(fixed[ROWS].to_numpy()[inside].sum())
     _meter(report, native.stop, passing, outside=outside, rejected=number[FAR])
+    report.meters[native.stop]["accepted"] = taken
     yield Parcel(0, -1, 0, "report", report.pack())
     if inside.any():
         kept = fixed.filter(pa.array(inside))

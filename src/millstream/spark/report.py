@@ -32,7 +32,11 @@ def progress_report(host: SparkHost, rows: int, seconds: dict[str, float]) -> di
             )
         queries[target.name] = {
             "rows_out": ledger.rows_out.get(target.name, 0),
-            "books": books(lambda node: ledger.meter(key_of[id(node)]), target.node),
+            "books": books(
+                lambda node: ledger.meter(key_of[id(node)]),
+                target.node,
+                lambda node, name=target.name: ledger.before(name, key_of[id(node)]),
+            ),
             "operators": operators,
         }
     return {

@@ -32,11 +32,11 @@ def write_table(path: Path, table: pa.Table) -> Written:
     """Write a table as a whole or not at all."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         checksum, length = _checksum(temporary)
-        temporary.replace(path)
+        rename(temporary, path)
     except OSError as error:
         raise _failed(path, temporary, error) from error
     return Written(str(path), length, checksum, table.num_rows)
@@ -67,14 +67,56 @@ def write_text(path: Path, text: str) -> None:
     """Write a small file atomically and durably: it is there whole after a crash, or not at all."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        rename(temporary, path)
     except OSError as error:
         raise _failed(path, temporary, error) from error
+
+
+def write_text_once(path: Path, text: str) -> bool:
+    """Write a small file atomically and durably, unless its name is taken; returns whether this call wrote it."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        make_folder(path.parent)
+        temporary.write_text(text, encoding="utf-8")
+        sync(temporary)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as error:
+        raise _failed(path, temporary, error) from error
+    return True
+
+
+def rename(temporary: Path, path: Path) -> None:
+    """Give a file that is whole its name, so that after a power cut it is there whole, or not at all."""
+    sync(temporary)
+    temporary.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Have what a file holds, or the names in a folder, on the disk and not only on its way there."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """A folder, and the folders above it, whose names are on the disk."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync(path.parent)
 
 
 def _failed(path: Path, temporary: Path, error: OSError) -> StateError:

@@ -17,7 +17,8 @@ from typing import Any
 
 from millstream.core.errors import StateError
 from millstream.state.codec import plain, restore
-from millstream.state.files import Written, verify, write_text
+from millstream.state.files import Written, verify, write_text_once
+from millstream.state.paths import inside
 
 FORMAT = 1
 """The version of the state's format; a newer one is refused."""
@@ -99,7 +100,12 @@ class Manifests:
             written["path"] = str(Path(written["path"]).relative_to(self.root))
         body = json.dumps(plain(fields))
         digest = hashlib.sha256(body.encode()).hexdigest()
-        write_text(self._path(manifest.sequence), json.dumps({"format": FORMAT, "sha256": digest, "body": body}))
+        text = json.dumps({"format": FORMAT, "sha256": digest, "body": body})
+        if not write_text_once(self._path(manifest.sequence), text):
+            raise StateError(
+                f"{self._path(manifest.sequence)} is there already: another driver has committed this epoch",
+                hint="Two runs have used this checkpoint at once. Stop one of them, then start the other again.",
+            )
         self._named[manifest.sequence] = {written.path for written in manifest.files()}
 
     def read(self, sequence: int) -> Manifest:
@@ -117,7 +123,13 @@ class Manifests:
             )
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=self._back(sequence))
-        return _manifest(restore(json.loads(body)), self.root)
+        try:
+            return _manifest(restore(json.loads(body)), self.root)
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise StateError(
+                f"the manifest {path} says something that this engine does not understand: {error}",
+                hint="It may be of another version of Millstream: use that one. " + self._back(sequence),
+            ) from error
 
     def latest(self) -> Manifest | None:
         """The newest manifest, or None in an empty checkpoint."""
@@ -196,5 +208,11 @@ def _segment(fields: dict[str, Any], root: Path) -> SavedSegment:
 
 
 def _files(saved: dict[str, Any], root: Path) -> dict[str, Written]:
-    files = {name: Written(**written) for name, written in saved.items()}
-    return {name: replace(written, path=str(root / written.path)) for name, written in files.items()}
+    out: dict[str, Written] = {}
+    for name, fields in saved.items():
+        written = Written(**fields)
+        path = inside(root, written.path)
+        if path is None:
+            raise ValueError(f"it names {written.path!r}, which is not in the checkpoint")
+        out[name] = replace(written, path=str(path))
+    return out

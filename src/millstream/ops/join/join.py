@@ -59,6 +59,7 @@ class Join(Operator):
         nulls = any_null(keys, rows.num_rows)
         if nulls.any() and not self.spec.nulls_equal:  # a null is equal to nothing
             out += self.leaving.alone(port, rows.filter(pa.array(nulls)))
+            self.meter.accepted += int(nulls.sum())
             rows, at = rows.filter(pa.array(~nulls)), at[~nulls]
             keys = [rows[name] for name in self.spec.key_columns(port)]
         if not rows.num_rows:
@@ -77,6 +78,7 @@ class Join(Operator):
         stays = ~gone if self.spec.pairs_leave or port else ~gone & ~found
         if stays.any():
             self.store.add((mine if stays.all() else mine.where(stays)).segment(port))
+        self.meter.accepted += mine.rows.num_rows
         return gathered(out)
 
     def _readable(self, port: int, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:

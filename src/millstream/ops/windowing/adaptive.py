@@ -67,6 +67,7 @@ class Adaptive(Wid):
         if kept.num_rows:
             self._note(ticks, low[inside], high[inside])
             self._settle(pa.concat_tables([*self._tables(_LAZY), kept]).combine_chunks(), self._eager())
+            self.meter.accepted += kept.num_rows
         return []
 
     def _settle(self, lazy: pa.Table, eager: Bundle | None, *, thin: bool = False) -> None:

@@ -24,6 +24,7 @@ class Buffered(Paned):
         self.meter.outside += int(len(inside) - inside.sum())
         kept = rows.select(self.spec.columns).append_column(KEY, pa.array(panes)).filter(pa.array(inside))
         self._hold([kept])
+        self.meter.accepted += kept.num_rows
         return []
 
     def _hold(self, tables: list[pa.Table]) -> None:

@@ -37,6 +37,7 @@ class CustomWindows(ByWindow):
         if len(row):
             each: list[np.ndarray] = [wids[int(i)] for i in inverse]
             self.absorb(self.partials.lift(rows.take(pa.array(row)), np.concatenate(each)))
+            self.meter.accepted += len(np.unique(row))
         return []
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:

@@ -38,6 +38,7 @@ class GrowingWindows(WindowOperator):
             wid = np.maximum(wid, 0)
         self.store.facts["last"] = max(self.store.facts.get("last", int(wid.max())), int(wid.max()))
         self.absorb(self.partials.lift(rows, wid))
+        self.meter.accepted += rows.num_rows
         return []
 
     def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:

@@ -48,6 +48,7 @@ class Paned(WindowOperator):
             rows, panes = rows.filter(pa.array(inside)), panes[inside]
         if len(panes):
             self.absorb(self.partials.lift(rows, panes))
+            self.meter.accepted += rows.num_rows
         return []
 
     def inside(self, panes: np.ndarray) -> np.ndarray:

@@ -45,6 +45,7 @@ class Sessions(ByWindow):
         if (joined != merged.key).any():
             merged = self.partials.merge([self._renamed(merged, joined)])
         self._keep(merged.bundle)
+        self.meter.accepted += rows.num_rows
         return []
 
     def _renamed(self, merged: Merged, key: np.ndarray) -> Bundle:

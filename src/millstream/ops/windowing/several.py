@@ -39,7 +39,9 @@ class Several(Operator):
             part.rejected.clear()
         first = self.parts[0].meter
         self.meter.rejected = first.rejected
+        # Windows that end together lie within each other: what the longest takes in is what any does.
         self.meter.outside = min(part.meter.outside for part in self.parts)
+        self.meter.accepted = max(part.meter.accepted for part in self.parts)
         self.meter.punctuations = max(part.meter.punctuations for part in self.parts)
         self.meter.combines = sum(part.meter.combines for part in self.parts)
 

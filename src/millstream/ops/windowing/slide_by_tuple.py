@@ -33,6 +33,7 @@ class RowEnds(WindowOperator):
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         self._note_ends(ticks)
         self._note_rows(rows, ticks)
+        self.meter.accepted += rows.num_rows
         return []
 
     def _note_rows(self, rows: pa.Table, ticks: np.ndarray) -> None:

@@ -194,7 +194,7 @@ class Smoothed(Operator):
         self.store.facts = inner.store.facts
         self.rejected += inner.rejected
         inner.rejected.clear()
-        for name in ("rejected", "outside", "punctuations", "combines"):
+        for name in ("rejected", "outside", "accepted", "punctuations", "combines"):
             setattr(self.meter, name, getattr(inner.meter, name))
 
 

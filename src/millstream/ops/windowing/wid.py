@@ -84,6 +84,7 @@ class Wid(ByWindow):
         self.meter.combines += len(wid)
         if len(wid):
             self.absorb(self.partials.lift(needed if row is None else needed.take(pa.array(row)), wid))
+            self.meter.accepted += needed.num_rows if row is None else 1 + int(np.count_nonzero(np.diff(row)))
         return []
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:

@@ -1,52 +1,106 @@
-"""A folder of part files, one an epoch, each whole or not there at all."""
+"""A folder of part files, one per epoch, each whole or not there at all."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError
+from millstream.core.errors import SinkError, nearest
+from millstream.runtime.sinks.owner import Owner, claim
+from millstream.runtime.sinks.partitioned import parts
+from millstream.state.files import make_folder, sync
+from millstream.state.paths import identity, local_path
+
+MODES = ("error", "append", "replace")
 
 
 class FolderSink(ABC):
     """Writes `part-00000007.<suffix>` for epoch 7.
 
     A file gets its name only when it is complete: it is written under a hidden name and renamed. The name
-    depends on nothing but the epoch, so an epoch written again replaces its file and adds nothing.
+    depends on nothing but the epoch, so an epoch written again replaces its file and adds nothing. With
+    `partition_by` there is one file per epoch and value of these columns, in folders such as `day=2026-01-31`.
+
+    A folder belongs to the query that wrote it first. `mode` says what happens if another one did: "error" refuses,
+    "append" writes beside what is there, "replace" removes it first.
     """
 
-    suffix: str
+    suffix: ClassVar[str]
 
-    def __init__(self, folder: str | Path) -> None:
-        if not isinstance(folder, str | Path):
-            raise SinkError(f"{folder!r} is not a path", hint="Give the path of a folder, as text or pathlib.Path.")
+    def __init__(self, folder: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> None:
         # Whole, because tasks may run elsewhere than the program.
-        self._folder = Path(folder).expanduser().absolute()
+        self.folder = local_path(folder, "the folder of a sink", SinkError)
+        if mode not in MODES:
+            raise SinkError(f"there is no mode {mode!r}", hint=nearest(mode, MODES))
+        self.mode = mode
+        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self._prefix = ""
 
     @abstractmethod
     def _write_file(self, rows: pa.Table, path: Path) -> None:
         """Write all rows to a new file."""
 
-    def write(self, rows: pa.Table, epoch: int) -> None:
-        """Write the file of an epoch."""
-        hidden, target = self.stage(rows, f"part-{epoch:08d}")
-        try:
-            hidden.replace(target)
-        except OSError as error:
-            raise _failed(target, hidden, error) from error
+    @property
+    def identity(self) -> Path:
+        """The folder's one path, whatever links lead to it."""
+        return identity(self.folder)
 
-    def stage(self, rows: pa.Table, name: str) -> tuple[Path, Path]:
-        """Write a file under a name that readers ignore; returns that and the name it is to have."""
+    def check(self, schema: pa.Schema) -> None:
+        """Refuse a schema that cannot be partitioned as asked."""
+        for name in self.partition_by:
+            if name not in schema.names:
+                raise SinkError(f"partition_by names the unknown column {name!r}", hint=nearest(name, schema.names))
+            if pa.types.is_nested(schema.field(name).type):
+                raise SinkError(
+                    f"partition_by={name!r} is {schema.field(name).type}, which names no folder",
+                    hint="Partition by a column of plain values.",
+                )
+        if len(set(self.partition_by)) == len(schema.names):
+            raise SinkError("partition_by has every column", hint="Leave one column for the files.")
+
+    def claim(self, owner: Owner) -> None:
+        """Write for this owner from now on; a folder that is somebody else's is dealt with as `mode` says."""
         self._make_folder()
-        target = self._folder / f"{name}.{self.suffix}"
-        hidden = target.with_name(f".{target.name}.tmp")
-        try:
-            self._write_file(rows, hidden)
-        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            raise _failed(target, hidden, error) from error
-        return hidden, target
+        self._prefix = claim(self.folder, owner, self.mode)
+
+    def write(self, rows: pa.Table, epoch: int) -> None:
+        """Write the file of an epoch, or its files."""
+        for hidden, target in self.stage(rows, f"part-{epoch:08d}"):
+            try:
+                hidden.replace(target)
+            except OSError as error:
+                raise _failed(target, hidden, error) from error
+
+    def stage(self, rows: pa.Table, name: str, attempt: str = "") -> list[tuple[Path, Path]]:
+        """Write files under names that readers ignore; returns those and the names they are to have.
+
+        `attempt` is in the hidden names only: two attempts at one epoch do not meet.
+        """
+        self._make_folder()
+        out: list[tuple[Path, Path]] = []
+        for folder, part in parts(rows, self.partition_by):
+            target = self.folder / folder / f"part-{self._prefix}{name.removeprefix('part-')}.{self.suffix}"
+            hidden = target.with_name(f".{target.name}{attempt}.tmp")
+            try:
+                make_folder(target.parent)
+                self._write_file(part, hidden)
+                sync(hidden)
+            except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+                raise _failed(target, hidden, error) from error
+            out.append((hidden, target))
+        return out
+
+    def finish(self, schema: pa.Schema) -> None:
+        """Leave a file with the columns and no rows where no row ever came, so that readers find an empty result."""
+        self._make_folder()
+        if self.partition_by or next(self.folder.glob("part-*"), None) is not None:
+            return
+        for hidden, target in self.stage(schema.empty_table(), "part-schema"):
+            hidden.replace(target)
 
     def close(self) -> None:
         """Leave a folder even if no row came, so that readers find an empty result and not an error."""
@@ -54,10 +108,10 @@ class FolderSink(ABC):
 
     def _make_folder(self) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
         except OSError as error:
             raise SinkError(
-                f'folder "{self._folder}" cannot be made: {error}',
+                f'folder "{self.folder}" cannot be made: {error}',
                 hint="Give the path of a folder, in a place that may be written to.",
             ) from error
 

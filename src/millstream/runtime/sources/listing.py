@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.core.errors import SourceError, nearest
+from millstream.state.paths import local_path
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -27,7 +28,7 @@ def named_path(given: str | Path) -> Path:
     """
     if given == "":
         raise SourceError('"" names no file and no folder', hint='For the current folder, write ".".')
-    path = Path(given).expanduser()
+    path = local_path(given, "a source on this host", SourceError)
     if not path.exists():
         raise SourceError(
             f'"{path}" does not exist',

@@ -1,0 +1,69 @@
+"""One driver for a checkpoint: a lock while it runs, and an identity that its sinks' folders are signed with."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millstream.core.errors import StateError
+from millstream.state.files import make_folder, write_text_once
+
+_LOCK, _ID = "lock", "id"
+
+
+@contextmanager
+def locked(checkpoint: Path) -> Iterator[None]:
+    """Keep every other driver from the checkpoint, for as long as this process lives at most.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with locked(folder), locked(folder):
+    ...     pass
+    Traceback (most recent call last):
+    millstream.core.errors.StateError: the checkpoint ... is in use by process ...
+    Hint: Stop that run first, or give this one a checkpoint of its own.
+    """
+    try:
+        make_folder(checkpoint)
+        handle = os.open(checkpoint / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StateError(
+            f"the checkpoint {checkpoint} cannot be written: {error}", hint="Give a folder that may be written to."
+        ) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StateError(
+                f"the checkpoint {checkpoint} is in use by {_holder(handle)}",
+                hint="Stop that run first, or give this one a checkpoint of its own.",
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def checkpoint_id(checkpoint: Path) -> str:
+    """What tells a checkpoint from every other, wherever it is moved; made the first time."""
+    path = checkpoint / _ID
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        write_text_once(path, uuid.uuid4().hex)
+        return path.read_text(encoding="ascii").strip()
+
+
+def _holder(handle: int) -> str:
+    try:
+        said = json.loads(os.pread(handle, 4096, 0))
+        return f"process {said['pid']} on {said['host']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
