@@ -18,7 +18,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -154,6 +153,8 @@ def _with_ts(rows: pa.Table, ts: Any) -> pa.Table:
 
 def _check(console: Console, ordered: pa.Table, planted: int, top: ms.Query) -> Verdict:
     """Compare with the batch answer over the bids in order, and with what was planted."""
+    import duckdb  # noqa: PLC0415 - only the demo's own check needs it, and every command would load it
+
     began = time.monotonic()
     with duckdb.connect() as batch:
         batch.execute("SET enable_progress_bar = false")

@@ -17,9 +17,9 @@ from millstream.api.script import Script
 from millstream.api.triggers import every as every_interval
 from millstream.cli import bench as benches
 from millstream.cli import checking, running
-from millstream.cli.failure import FAILED, WRONG, print_json, report
+from millstream.cli.failure import FAILED, code_of, print_json, report, show_traces
 from millstream.cli.versions import versions
-from millstream.core.errors import ContractError, MillstreamError, SqlError
+from millstream.core.errors import MillstreamError
 from millstream.demo import ROWS, run_demo
 
 app = typer.Typer(
@@ -69,6 +69,17 @@ class HostName(StrEnum):
 File = Annotated[Path, typer.Argument(help="A file of SQL statements; - is standard input.", metavar="FILE.sql")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a line, for machines.")]
 Host = Annotated[HostName, typer.Option(help="local runs in this process, spark in Spark.")]
+
+
+@app.callback()
+def every_command(
+    *,
+    debug: Annotated[
+        bool, typer.Option("--debug", "-v", help="Show the trace of an error: where in the program it came from.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+    show_traces(show=debug)
 
 
 @app.command()
@@ -182,9 +193,11 @@ def _told(*, as_json: bool) -> Iterator[None]:
     """Errors in here are told to the user, and become the exit code: 2 for a wrong statement, 1 for a failed run."""
     try:
         yield
-    except MillstreamError as error:
+    except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a trace is for those who ask for it
         report(error, as_json=as_json)
-        raise typer.Exit(WRONG if isinstance(error, SqlError | ContractError) else FAILED) from None
+        raise typer.Exit(code_of(error)) from None
 
 
 def _script(file: Path) -> Script:

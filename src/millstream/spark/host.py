@@ -284,7 +284,8 @@ class SparkHost:
         def started(query: StreamingQuery) -> None:
             self._query = query
 
-        name = "millstream " + ", ".join(self.queries)
+        # Spark refuses a name that another run of the session has: two engines may ask the same.
+        name = f"millstream {', '.join(list(self.queries)[:5])} ({self.id[:8]})"
         where = self.checkpoint / "spark"
         self.spark_progress = follow(
             streaming, trigger, on_epoch, idle, stopping=stopping, started=started, checkpoint=where, name=name
