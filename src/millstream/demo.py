@@ -246,7 +246,7 @@ class _Screen:
         """Where the run stands after its last epoch."""
         if not reports:
             return
-        self.busy |= {report["epoch"]: sum(report["durationMs"].values()) for report in reports}
+        self.busy |= {report["epoch"]: sum(report["duration_ms"].values()) for report in reports}
         facts = _facts(reports[-1], sum(self.busy.values()) / 1000)
         if self.live is not None:
             self.live.update(self._panel(facts, reports[-1]), refresh=True)
@@ -274,12 +274,12 @@ class _Screen:
 def _facts(report: Mapping[str, Any], busy: float) -> dict[str, str]:
     """What there is to say of an epoch; `busy` is how many seconds all epochs have taken."""
     stream, query = report["sources"]["bids"], report["queries"]["top"]
-    lag = stream["lag"]
+    lag = stream["lag_seconds"]
     return {
         "rows": f"{stream['rows_in']:,}",
         "rows/s of work": f"{stream['rows_in'] / max(busy, 1e-9):,.0f}",
         "progress": "none yet" if stream["progress"] is None else f"ts < {_clock(stream['progress'])}",
-        "lag": "–" if lag is None else f"{lag / 1_000_000:.1f} s",
+        "lag": "–" if lag is None else f"{lag:.1f} s",
         "late": f"{stream['late']:,}",
         "rejected": f"{stream['rejected']:,}",
         "results": f"{query['rows_out']:,}",

@@ -12,6 +12,7 @@ from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.query import Query
 from millstream.api.rate import Rate
+from millstream.api.schema import arrow_type
 from millstream.api.table import Table
 from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
@@ -20,7 +21,7 @@ from millstream.runtime.sources import files
 from millstream.sql import statements as sql
 from millstream.sql.expressions import spelled
 from millstream.sql.text import Piece
-from millstream.sql.types import Type, read_type
+from millstream.sql.types import read_type
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -96,25 +97,6 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
         return engine.table(statement.name.text, lambda: files(path, kind, schema=schema, pattern=pattern))
     settle(problems)
     raise AssertionError
-
-
-def arrow_type(kind: Type) -> pa.DataType:
-    """The Arrow type of a type as SQL names it."""
-    match kind.name:
-        case "array":
-            return pa.list_(arrow_type(kind.inner[0][1]))
-        case "struct":
-            return pa.struct([pa.field(name, arrow_type(one)) for name, one in kind.inner])
-        case "map":
-            return pa.map_(arrow_type(kind.inner[0][1]), arrow_type(kind.inner[1][1]))
-        case "decimal":
-            return pa.decimal128(*kind.numbers)
-        case "timestamp":
-            return pa.timestamp("us", "UTC")
-        case "timestamp_ntz":
-            return pa.timestamp("us")
-        case name:
-            return pa.type_for_alias(name)
 
 
 def _options(statement: sql.CreateStream, problems: list[Problem]) -> dict[str, Any]:

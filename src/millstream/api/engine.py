@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from millstream.api.declared import (
     is_frame,
 )
 from millstream.api.query import Query
+from millstream.api.schema import as_schema
 from millstream.api.sql import execute
 from millstream.api.stream import Stream
 from millstream.api.table import Table, rows_of
@@ -31,6 +33,7 @@ from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
+from millstream.runtime.report import nothing_yet
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger
@@ -87,6 +90,7 @@ class Engine:
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
+        self._listeners: list[Callable[[dict[str, Any]], Any]] = []
         self._redeclared: dict[str, nodes.Source] = {}
         self._unnamed = 0
         self._allowed = allow_unbounded
@@ -99,7 +103,7 @@ class Engine:
         source: Any,
         *,
         progress: Any = None,
-        schema: pa.Schema | None = None,
+        schema: pa.Schema | str | None = None,
         epoch_rows: int | None = None,
     ) -> Stream:
         """A stream of rows from a source.
@@ -108,7 +112,7 @@ class Engine:
         files, or a callable; on Spark also any data frame, streaming or not. The same declaration once more, as in a
         cell of a notebook that runs twice, gives the stream that is there. `progress` says how the stream's
         disorder becomes punctuation; without it windows close only at the end of the stream. `epoch_rows` cuts a
-        large table into epochs.
+        large table into epochs. `schema` is an Arrow schema, or text with the types of Spark: "ts TIMESTAMP, k STRING".
         """
         check_name(name, "stream")
         if name in self._tables:
@@ -116,7 +120,7 @@ class Engine:
         if is_frame(source):
             made, visible = source, self.host.frame_schema(source)
         else:
-            made = make_source(source, schema=schema, epoch_rows=epoch_rows)
+            made = make_source(source, schema=as_schema(schema), epoch_rows=epoch_rows)
             visible = made.schema
         check_columns(visible)
         mark = getattr(progress, "mark", None)
@@ -147,7 +151,7 @@ class Engine:
             )
         return Stream(self, known)
 
-    def table(self, name: str, source: Any, *, schema: pa.Schema | None = None) -> Table:
+    def table(self, name: str, source: Any, *, schema: pa.Schema | str | None = None) -> Table:
         """A table beside the streams, to enrich them from: `JOIN name` in SQL, `stream.enrich(table, on=…)`.
 
         `source` is an Arrow table, dict rows, a path of Parquet, CSV or JSON files, or a callable that returns one of
@@ -166,9 +170,10 @@ class Engine:
         check_name(name, "table")
         if name in self._tables or name in self._streams or name in self._views:
             raise PlanError(f"there is a table, stream or view {name!r} already", hint="Choose another name.")
-        rows = rows_of(self, source, schema)
+        given = as_schema(schema)
+        rows = rows_of(self, source, given)
         check_columns(rows.schema)
-        made = Table(self, nodes.Table(name=name, schema=rows.schema), source, schema)
+        made = Table(self, nodes.Table(name=name, schema=rows.schema), source, given)
         self.host.tables.add(name, rows)
         self._tables[name] = made
         return made
@@ -312,8 +317,37 @@ class Engine:
         new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
         names = [source.name for query in new for source in nodes.sources(query.node)]
         self.host.add(new, {name: self._sources[name] for name in names})
-        self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
+        before = nothing_yet({key: query.node for key, query in self._queries.items()})
+        self._run = Run(
+            self.host,
+            trigger or AvailableNow(),
+            end_of_stream=end_of_stream,
+            name=name,
+            before=before,
+            listeners=self._listeners,
+        )
         return self._run
+
+    def on_epoch(self, fn: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+        """Have `fn(report)` called after each epoch, in the thread of the run; it is what `run.progress` then gives.
+
+        What it raises stops the run, as a failure with that cause. It may be written as a decorator.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> _ = engine.stream("s", [{"x": 1}, {"x": 2}], epoch_rows=1).where("x > 1").named("q")
+        >>> @engine.on_epoch
+        ... def show(report):
+        ...     print(report["epoch"], report["input_rows"], report["queries"]["q"]["rows_out"])
+        >>> engine.start(ms.available_now()).await_termination()
+        0 1 0
+        1 1 1
+        True
+        """
+        if not callable(fn):
+            raise PlanError(f"{fn!r} cannot be called", hint="Give a function of one report: engine.on_epoch(print).")
+        self._listeners.append(fn)
+        return fn
 
     def _host_query(self, name: str, query: Query) -> HostQuery:
         outputs = (query, query.late, query.rejected)

@@ -77,7 +77,7 @@ def _watch(started: Run, console: Console, asked: Asked) -> int:
                     started.stop()
                     started.await_termination()
                     return TERMINATED if interrupted() == signal.SIGTERM else STOPPED
-                if status is not None and started.progress:
+                if status is not None and started.progress["epoch"] >= 0:
                     status.update(_line(started.progress))
         finally:
             if status is not None:
@@ -130,8 +130,6 @@ def _line(progress: dict[str, Any]) -> str:
 
 
 def _summary(progress: dict[str, Any]) -> dict[str, Any]:
-    if not progress:
-        return {"epochs": 0, "streams": {}, "queries": {}}
     streams = {
         name: {key: one[key] for key in ("rows_in", "late", "rejected", "progress")}
         for name, one in progress["sources"].items()

@@ -20,6 +20,7 @@ from millstream.sql.statements import (
     Timed,
     Within,
 )
+from millstream.sql.text import Piece, statements
 
 SOURCES = ("parquet", "csv", "json", "rate", "kafka")
 _FILES = ("parquet", "csv", "json")
@@ -70,6 +71,22 @@ def read_table(cursor: Cursor, start: int) -> CreateTable:
     if cursor.word() == "PROGRESS":
         raise cursor.here().error("a table stands still and makes no progress", "Leave PROGRESS out.")
     return CreateTable(piece=cursor.piece(start), name=name, columns=columns, format=format, path=path, options=options)
+
+
+def read_columns(text: str) -> tuple[Column, ...]:
+    """The columns that a text declares, with nothing around them.
+
+    >>> [(one.name.text, str(one.kind)) for one in read_columns("ts TIMESTAMP, tags ARRAY<STRING>")]
+    [('ts', 'TIMESTAMP'), ('tags', 'ARRAY<STRING>')]
+    """
+    whole = f"({text})"
+    found = statements(whole)
+    if len(found) != 1:
+        raise Piece(whole, whole, 0, len(whole)).error("these are no columns", "Write ts TIMESTAMP, k STRING.")
+    cursor = Cursor(found[0])
+    columns = _columns(cursor)
+    cursor.finish()
+    return columns
 
 
 def _columns(cursor: Cursor) -> tuple[Column, ...]:
