@@ -174,9 +174,12 @@ def _promise(progress: sql.Progress) -> Any:
         case sql.Ordered():
             made = promise.ordered(progress.attribute.text)
         case sql.Within() if progress.length.rows:
+            if progress.idle is not None:
+                raise progress.idle.piece.error("WITHIN n ROWS has no IDLE", "Give a length of time: WITHIN 5 seconds.")
             made = promise.bounded_disorder(progress.attribute.text, rows=int(progress.length.value))
         case sql.Within():
-            made = promise.bounded_disorder(progress.attribute.text, progress.length.value)
+            idle = None if progress.idle is None else progress.idle.value
+            made = promise.bounded_disorder(progress.attribute.text, progress.length.value, idle=idle)
         case sql.Stepped():
             made = promise.step(progress.attribute.text, progress.every.value)
         case sql.Timed():

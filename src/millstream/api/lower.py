@@ -11,8 +11,9 @@ from millstream.api.lower_join import Item, Made, joined
 from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
-from millstream.api.stream import Stream, Windowed
+from millstream.api.stream import Stream
 from millstream.api.table import Table
+from millstream.api.windowed import Windowed
 from millstream.core.errors import MillstreamError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.plan import nodes

@@ -24,7 +24,7 @@ from millstream.sql.text import Piece, statements
 
 SOURCES = ("parquet", "csv", "json", "rate", "kafka")
 _FILES = ("parquet", "csv", "json")
-_AFTER_LENGTH = ("STEP", "PER", "LULL", "OPTIONS")
+_AFTER_LENGTH = ("STEP", "PER", "LULL", "IDLE", "OPTIONS")
 
 
 def read_stream(cursor: Cursor, start: int) -> CreateStream:
@@ -152,7 +152,8 @@ def _progress(cursor: Cursor) -> Progress | None:
     attribute = cursor.name("a column")
     if cursor.accept("WITHIN"):
         span = _length(cursor, "WITHIN")
-        return Within(attribute=attribute, length=span, per=_per(cursor), piece=cursor.piece(start))
+        idle = _length(cursor, "IDLE") if cursor.accept("IDLE") else None
+        return Within(attribute=attribute, length=span, idle=idle, per=_per(cursor), piece=cursor.piece(start))
     if cursor.accept("TIMER"):
         cursor.accept("EVERY")
         every = _length(cursor, "EVERY")

@@ -247,11 +247,12 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
-    """`PROGRESS ON ts WITHIN 5 seconds`, or `WITHIN 100 ROWS`."""
+    """`PROGRESS ON ts WITHIN 5 seconds [IDLE 30 seconds]`, or `WITHIN 100 ROWS`."""
 
     piece: Piece
     attribute: Name
     length: Length
+    idle: Length | None = None
     per: tuple[Name, ...] = ()
 
 
