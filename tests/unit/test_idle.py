@@ -32,7 +32,8 @@ def bounds(steps: list[tuple[int, int | None]], *, began: int = 1000) -> list[in
     out: list[int | None] = []
     for now, high in steps:
         state, found = generator.step(state, Seen(rows=high is not None, high=BOTTOM if high is None else high), now)
-        out.append(found[0].split("ts")[0] if found else None)
+        split = found[0].split("ts") if found else None
+        out.append(None if split is None else split[0])
     return out
 
 

@@ -58,7 +58,7 @@ class Windowed:
         computed: dict[str, Expression] = {}
         shown = dict(self.shown)
         for text in columns:
-            if text in names:
+            if text in names or not isinstance(text, str) or text.isidentifier():  # a column, or meant to be one
                 groups.append(text)
                 continue
             name, parsed = named_expression(text, names)

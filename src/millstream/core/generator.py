@@ -158,9 +158,8 @@ class IdleDisorder(BoundedDisorder):
         bound = max(state.get("bound", BOTTOM), high - self.span if high > BOTTOM else BOTTOM)
         if now is None:
             return {**state, "high": high, "bound": bound}, self._bound(bound)
-        last = (
-            now if seen.high > BOTTOM else max(state.get("at", BOTTOM), self.since if self.since is not None else now)
-        )
+        before = state.get("at", now if self.since is None else self.since)
+        last = now if seen.high > BOTTOM else max(before, BOTTOM if self.since is None else self.since)
         silent = now - last - self.idle
         if silent > 0:
             bound = max(bound, high - self.span + silent if high > BOTTOM else now - self.idle - self.span)
