@@ -11,10 +11,11 @@ from millstream.api.lower_join import Item, Made, joined
 from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
+from millstream.api.spoken import Words, spoken, told, words_of
 from millstream.api.stream import Stream
 from millstream.api.table import Table
 from millstream.api.windowed import Windowed
-from millstream.core.errors import MillstreamError, nearest, sql_error
+from millstream.core.errors import MillstreamError, SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
@@ -94,6 +95,7 @@ class _Lowering:
         self.engine = engine
         self.local = local
         self.problems: list[Problem] = []
+        self.words: Words = {}
 
     def select(self, select: sql.Select) -> Query:
         stream, names, condition = self._input(select)
@@ -105,7 +107,10 @@ class _Lowering:
             if select.qualify is not None:
                 hint = "Aggregate in a sub-query: SELECT * FROM (SELECT … GROUP BY …) QUALIFY …."
                 raise select.qualify.error("QUALIFY and aggregates do not go together", hint)
-            made = self._aggregate(select, stream, names, window)
+            try:
+                made = self._aggregate(select, stream, names, window)
+            except SqlError as error:
+                raise sql_error(told(error.problems, self.words)) from None
         else:
             made = self._project(select, stream, names)
         settle(self.problems)
@@ -244,6 +249,7 @@ class _Lowering:
         if self.problems and window is not None:
             named(window, names, self.problems)
         settle(self.problems)
+        self.words = words_of(made)
         if made.computed:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]
             stream = self._computed(stream, [*every, *made.computed])
@@ -260,6 +266,7 @@ class _Lowering:
         if made.having is not None and select.having is not None:
             with at(select.having, self.problems):
                 result = result.where(made.having)
+                result = Query(self.engine, spoken(result.node, self.words))
         settle(self.problems)
         if select.limit is not None:
             if window is None and made.tick is None:
@@ -289,7 +296,8 @@ class _Lowering:
     def _computed(self, stream: Stream, outputs: Sequence[Output]) -> Stream:
         texts = [f"{one.text} AS {quoted(one.name)}" for one in outputs]
         try:
-            return stream.select(*texts)
+            made = stream.select(*texts)
+            return Query(self.engine, spoken(made.node, self.words))
         except MillstreamError:
             for one, text in zip(outputs, texts, strict=True):
                 with at(one.piece, self.problems):

@@ -105,8 +105,8 @@ class Windowed:
                 )
             if self.windows == (WHOLE,) and call.function in ("first", "last"):
                 raise PlanError(
-                    f"{name}={call} needs a window, whose attribute says which row is {call.function}",
-                    hint='Use ms.max_by("x", "ts") or ms.min_by("x", "ts").',
+                    f"{call} needs a window, whose attribute says which row is {call.function}",
+                    hint=_extreme(call),
                 )
         if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
             raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
@@ -135,6 +135,12 @@ class Windowed:
                 raise PlanError(
                     f"the group {name!r} has the name of another result column", hint="Choose another name for one."
                 )
+
+
+def _extreme(call: AggregateCall) -> str:
+    """What says the same of all rows: the value at the least or the greatest time."""
+    function = "min_by" if call.function == "first" else "max_by"
+    return f'Say by which column: ms.{function}("{call.arguments[0]}", "ts").'
 
 
 def _leaving(node: nodes.Aggregate, shown: Mapping[str, str], *, whole: bool) -> nodes.Project:

@@ -220,7 +220,7 @@ def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
             case exp.Query():
                 out.append(where.problem("not yet: a sub-query inside an expression", "Join it in FROM.", not_yet=True))
             case exp.Window():
-                hint = "A window of rows is written [RANGE 10 rows, SLIDE 1 row, WATTR ts]."
+                hint = "Only ROW_NUMBER has OVER; a window is a clause of FROM: docs/sql.md says how it is written."
                 if isinstance(node.this, exp.RowNumber):
                     hint = "ROW_NUMBER() OVER (…) AS n is a column by itself, of a query without aggregates."
                 out.append(where.problem("not yet: OVER", hint, not_yet=True))

@@ -47,7 +47,8 @@ def has_aggregates(select: Select, names: Names) -> bool:
         return True
     for piece in select.items:
         try:
-            if calls(parse(piece, names.words)):
+            tree = parse(piece, names.words)
+            if any(one.find_ancestor(exp.Window) is None for one in calls(tree)):
                 return True
         except SqlError:
             continue
@@ -58,17 +59,15 @@ def grouping(
     select: Select, names: Names, *, window: Window | None, progressing: Sequence[str], problems: list[Problem]
 ) -> Grouping:
     """Take the query apart; `progressing` are the columns that its input makes progress on."""
+    if window is not None and not select.groups and select.having is None and not _any_call(select, names):
+        nothing = "this window has nothing to aggregate"
+        raise SqlError([window.piece.problem(nothing, "Add an aggregate, such as count(*).")])
     items = _items(select, names, problems)
     groups = _groups(select, names, items, windowed=window is not None, problems=problems)
     partition = [] if window is None else [resolve(key, names, problems) for key in window.partition]
     tick = None
     if window is None:
         tick = next((one.column for one in groups if one.column in progressing), None)
-    elif not select.groups and select.having is None and not problems and not any(calls(one) for _, one, _ in items):
-        problems.append(
-            window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
-        )
-        raise SqlError(problems)
     kept = [Group(name, column(name), None) for name in partition if name]
     kept += [one for one in groups if (tick is None or one.column != tick) and one.name not in partition]
     whole = window is None and tick is None
@@ -94,6 +93,18 @@ def grouping(
         outputs=None if plain else tuple(outputs),
         order=order,
     )
+
+
+def _any_call(select: Select, names: Names) -> bool:
+    """Is there an aggregate, or an item that cannot be read and may have one?"""
+    for piece in select.items:
+        try:
+            tree = parse(piece, names.words)
+        except SqlError:
+            return True
+        if calls(tree) or refused(tree, piece):
+            return True
+    return False
 
 
 Item = tuple[str | None, exp.Expr, Piece]

@@ -9,6 +9,7 @@ from sqlglot import TokenType
 
 from millstream.core.errors import sql_error
 from millstream.sql.cursor import RESERVED, Cursor, is_name
+from millstream.sql.foreign import refuse_system_time
 from millstream.sql.lengths import length
 from millstream.sql.statements import (
     Delay,
@@ -32,6 +33,8 @@ _NOT_ALIAS = (
     *JOINS,
     "MINUS",
     "MATCH_CONDITION",
+    "FOR",
+    "FETCH",
     "WATERMARK",
     "OUTER",
     "GROUP",
@@ -179,6 +182,7 @@ class _From:
     def _described(self, found: From) -> From:
         """With the window, the promise and the name that follow, in any order."""
         while True:
+            refuse_system_time(self.cursor)
             if (window := self._window()) is not None:
                 if found.window is not None:
                     raise window.piece.error("a second window", "Give a stream one window.")
