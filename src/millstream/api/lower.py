@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.lower_join import Item, Made, joined
+from millstream.api.lower_side import side_stream
 from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
@@ -140,6 +141,8 @@ class _Lowering:
         match source:
             case sql.FromName():
                 return self._named(source), (*alias, source.name.text)
+            case sql.FromSide():
+                return side_stream(self.engine, source), alias
             case sql.FromQuery():
                 return lower(self.engine, source.query, self.local), alias
             case sql.FromUnion():

@@ -17,6 +17,7 @@ from millstream.sql.statements import (
     FromJoin,
     FromName,
     FromQuery,
+    FromSide,
     FromUnion,
     Joined,
     Name,
@@ -28,6 +29,7 @@ from millstream.sql.window_function import TABLE_FUNCTIONS, TableFunction
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF")
 CLAUSES = ("WHERE", "GROUP BY", "HAVING", "QUALIFY", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
+_SIDES = ("LATE", "REJECTED")
 _NOT_ALIAS = (
     *RESERVED,
     *JOINS,
@@ -160,6 +162,12 @@ class _From:
             cursor.expect_kind(TokenType.R_PAREN, ")")
         elif cursor.word() in TABLE_FUNCTIONS and cursor.word(1) == "(":
             found = self._table_function()
+        elif cursor.word() in _SIDES and cursor.word(1) == "(":
+            output = cursor.word().lower()
+            cursor.at += 2
+            name = cursor.name("the name of a query")
+            cursor.expect_kind(TokenType.R_PAREN, ")")
+            found = FromSide(piece=cursor.piece(start), output=output, name=name)
         elif cursor.accept_kind(TokenType.L_PAREN):
             if starts_query(cursor):
                 found = FromQuery(piece=cursor.piece(start), query=self.read_query(cursor))
