@@ -163,7 +163,7 @@ def held_while_waiting(spark: SparkSession, folder: Path, setting: Setting) -> l
 
 def _after_each(reports: list[dict[str, Any]]) -> list[int]:
     """What is kept at the end of each epoch with rows: after the step that follows it without any."""
-    return [state_rows(then) for first, then in pairwise(reports) if first["numInputRows"] and not then["numInputRows"]]
+    return [state_rows(then) for first, then in pairwise(reports) if first["input_rows"] and not then["input_rows"]]
 
 
 def compare(spark: SparkSession, folder: Path, setting: Setting, *, beside: bool = True) -> int:

@@ -149,7 +149,7 @@ def millstream(spark: SparkSession, folder: Path, ratio: int, out: Path | None =
         wall = [one["triggerExecution"] for one in engine.host.spark_progress if "addBatch" in one]
         if VERBOSE:
             print(engine.host.spark_progress[-2:])
-            print([one["durationMs"] for one in run.recent_progress][-3:])
+            print([one["duration_ms"] for one in run.recent_progress][-3:])
         state = run.progress["queries"]["top"]["operators"][-1]["peak_bytes"]
         return Taken(wall, used, state)
 

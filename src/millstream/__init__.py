@@ -50,6 +50,7 @@ from millstream.api.progress import (
     timer,
 )
 from millstream.api.query import Query
+from millstream.api.schema import files
 from millstream.api.script import Script
 from millstream.api.stream import Stream
 from millstream.api.table import Table
@@ -74,7 +75,6 @@ from millstream.core.errors import (
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.compact import compact
-from millstream.runtime.sources import files
 
 __version__ = "0.1.0"
 

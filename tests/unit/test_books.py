@@ -210,6 +210,8 @@ def test_the_report_shows_each_stream_with_its_progress_and_lag() -> None:
         "attribute": "ts",
         "progress": "23",
         "lag": 4,
+        "lag_unit": "1",
+        "lag_seconds": None,
     } == report["sources"]["s"]
 
 

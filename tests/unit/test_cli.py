@@ -206,6 +206,52 @@ def test_a_failed_run_exits_with_1(script: Path) -> None:
     assert "Traceback" not in err
 
 
+class _Broken:
+    """An engine that is none."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __call__(self, *_: object) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("x"), "KeyError: 'x'"),
+        (OSError(28, "No space left on device", "out/part"), 'no space left on device: "out/part"'),
+        (RuntimeError("first line\nsecond line"), "RuntimeError: first line"),
+        (AssertionError(), "AssertionError"),
+    ],
+)
+def test_whatever_goes_wrong_is_one_readable_error(
+    script: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    monkeypatch.setattr("millstream.cli.running.engine_on", _Broken(error))
+
+    code, _, err = call("run", script)
+    assert (1, said) == (code, err.splitlines()[0])
+    assert "Traceback" not in err
+    assert "--debug" in err
+    (machine,) = lines(call("run", script, "--json")[1])
+    assert (False, type(error).__name__) == (machine["ok"], machine["error"])
+    for option in ("--debug", "-v"):
+        code, _, err = call(option, "run", script)
+        assert 1 == code
+        assert "Traceback (most recent call last)" in err
+        assert "test_cli.py" in err
+
+
+def test_a_reader_that_goes_away_is_no_error(script: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m millstream.cli run {script} --json | head -c 1 > /dev/null",
+        shell=True, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -266,7 +312,8 @@ def test_the_demo_finds_the_batch_answer() -> None:
     assert "identical" in out
 
 
-def test_ctrl_c_stops_at_the_end_of_an_epoch(script: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_stop_at_the_end_of_an_epoch(script: Path, sent: signal.Signals, code: int) -> None:
     script.write_text(
         "CREATE STREAM r FROM rate OPTIONS (rowsPerSecond 1000) PROGRESS ORDERED ON timestamp;"
         "SELECT count(*) AS n FROM r [RANGE 100 ms, WATTR timestamp];"
@@ -281,10 +328,10 @@ def test_ctrl_c_stops_at_the_end_of_an_epoch(script: Path) -> None:
     assert running.stdout is not None
     first = running.stdout.readline()
     time.sleep(0.2)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sent)
     out, err = running.communicate(timeout=20)
 
     *rows, summary = lines(first + out)
-    assert (130, "") == (running.returncode, err)
+    assert (code, "") == (running.returncode, err)
     assert summary["stopped"]
     assert len(rows) == summary["queries"]["query_1"]["rows_out"]

@@ -403,16 +403,19 @@ def test_two_queries_cannot_have_one_name() -> None:
     with pytest.raises(ms.PlanError) as caught:
         rows.where("ts > 2").named("q")
 
-    assert ("there is a query 'q' already", "Choose another name.") == (caught.value.fact, caught.value.hint)
+    fact = "there is a query 'q' already, with another plan (select where ts > 1, and now select where ts > 2)"
+    assert (fact, "Choose another name.") == (caught.value.fact, caught.value.hint)
 
 
 def test_two_streams_cannot_have_one_name() -> None:
     engine = ms.Engine(host="local")
     engine.stream("s", [], schema=SCHEMA)
     with pytest.raises(ms.PlanError) as caught:
-        engine.stream("s", [], schema=SCHEMA)
+        engine.stream("s", [{"ts": 1}], schema=SCHEMA, progress=ms.ordered("ts"))
 
-    assert ("there is a stream 's' already", "Choose another name.") == (caught.value.fact, caught.value.hint)
+    fact = "there is a stream 's' already, with another source and another promise (none, and now ordered on ts)"
+    hint = "Choose another name, or begin with a new engine."
+    assert (fact, hint) == (caught.value.fact, caught.value.hint)
 
 
 def test_an_engine_cannot_be_started_while_it_runs() -> None:

@@ -202,7 +202,7 @@ def test_the_console_refuses_a_negative_number_of_rows() -> None:
 def test_late_rows_that_nobody_asked_for_do_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("millstream.api.query.SAMPLE", 25)
+    monkeypatch.setattr("millstream.api.side.SAMPLE", 25)
     made = ms.Engine(host="local")
     late = [[{"ts": 1000}], *([{"ts": 1}] * 10 for _ in range(20))]
     stream = made.stream("s", late, progress=ms.ordered("ts"))

@@ -28,11 +28,13 @@ from millstream.core.punctuation import Punctuation
 from millstream.kernels.partials import KEY
 from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import observe
+from millstream.plan.plan import Plan
 from millstream.runtime.cut import split, split_segment
 from millstream.runtime.flow import Order
-from millstream.runtime.ledger import Ledger, check_plans, merge_seen, settle_keys
+from millstream.runtime.ledger import Ledger, merge_seen, settle_keys
+from millstream.runtime.migrate import check_states
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target
+from millstream.runtime.program import Program, Target, plan_text
 from millstream.runtime.promise import pattern_from, pattern_plain, progress_from, progress_plain
 from millstream.runtime.repartition import merge_facts, repartition
 from millstream.runtime.sinks.owner import Owner
@@ -637,12 +639,17 @@ def test_a_query_keeps_its_state_when_others_come_and_go() -> None:
     assert len({among[name][1] for name in among}) == 3
 
 
+def check(before: Manifest, now: Program) -> None:
+    plan = Plan.of({target.name: target.node for target in now.targets})
+    check_states(plan, before, {target.name: plan_text(target.node) for target in now.targets}, {})
+
+
 def test_what_changed_in_a_query_is_named() -> None:
     before = Ledger(operators=settle_keys(program(2, "q"), {})).manifest(program(2, "q", "gone"), "0", [])
 
-    check_plans(before, program(3, "q", "new"))
+    check(before, program(3, "q", "new"))
     with pytest.raises(StateError) as caught:
-        check_plans(before, program(2, "q", range=20))
+        check(before, program(2, "q", range=20))
 
     assert "'q'" in caught.value.fact
     assert "range 10 slide 10 on ts" in caught.value.fact

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 import millstream as ms
 from millstream.core.contract.scheme import ungrammatical
 from millstream.core.progress import Progress
+from support import in_process
 from support.harness import SCHEMA, Stepper, cut, punctuated, run, some_rows, stray
 
 
@@ -42,6 +44,52 @@ def test_without_groups_the_answer_comes_at_the_end() -> None:
     ran = run([{"ts": 1, "v": 2}, {"ts": 5, "v": None}], lambda s: s.group_by().agg(n=ms.count(), t=ms.sum("v")))
 
     assert [{"n": 2, "t": 2}] == ran.query.table().to_pylist()
+
+
+def test_without_groups_no_rows_have_an_answer_too() -> None:
+    ran = run([], lambda s: s.group_by().agg(n=ms.count(), t=ms.sum("v"), d=ms.count_distinct("k"), m=ms.median("v")))
+
+    assert [{"n": 0, "t": None, "d": 0, "m": None}] == ran.query.table().to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT count(*) AS n, sum(v) AS t FROM s", [(0, None)]),
+        ("SELECT count(*) + 1 AS n FROM s WHERE v > 100", [(1,)]),
+        ("SELECT count(*) FILTER (WHERE v > 1) AS n, max(k) AS m FROM s", [(0, None)]),
+        ("SELECT count(*) AS n FROM s HAVING count(*) > 0", []),
+        ("SELECT k, count(*) AS n FROM s GROUP BY k", []),
+        ("SELECT count(*) AS n FROM s [RANGE 10, WATTR ts]", []),
+        ("SELECT sum(n) AS n FROM (SELECT count(*) AS n FROM s [RANGE 10, WATTR ts])", [(None,)]),
+    ],
+)
+def test_sql_over_no_rows(text: str, expected: list[tuple[object, ...]]) -> None:
+    engine = ms.Engine(host="local")
+    engine.stream("s", [], schema=SCHEMA)
+    query = engine.sql(text, name="q")
+
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    columns = query.schema.names if "RANGE" not in text or "sum" in text else ["n"]
+    assert expected == [tuple(row[name] for name in columns) for row in query.table().to_pylist()]
+
+
+def test_the_answer_to_no_rows_comes_once_and_only_at_the_end() -> None:
+    steps = Stepper(lambda s: s.group_by().agg(n=ms.count()), progress=ms.ordered("ts"))
+
+    assert [] == steps.step([], 5)
+    assert [{"n": 0}] == steps.step([], end=True)
+    assert [] == steps.step([], end=True)
+
+
+def test_no_rows_have_one_answer_on_the_other_host_too_whatever_the_partitions(tmp_path: Path) -> None:
+    engine = in_process.engine(tmp_path, 3)
+    engine.stream("s", [], schema=SCHEMA)
+    query = engine.sql("SELECT count(*) AS n, sum(v) AS t FROM s", name="q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert [{"n": 0, "t": None}] == query.table().to_pylist()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
 from millstream.plan import nodes
+from millstream.sql.expressions import spelled
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -23,10 +24,10 @@ class Catalog:
 
     engine: Engine
 
-    @property
-    def streams(self) -> dict[str, Stream]:
-        """Sources, by name."""
-        return {name: Stream(self.engine, node) for name, node in self.engine._streams.items()}
+    def stream(self, name: str) -> Stream | None:
+        """The source of this name."""
+        node = self.engine._streams.get(name)
+        return None if node is None else Stream(self.engine, node)
 
     @property
     def views(self) -> dict[str, Query]:
@@ -46,24 +47,38 @@ class Catalog:
     @property
     def names(self) -> list[str]:
         """Everything that FROM may name."""
-        return list(dict.fromkeys([*self.views, *self.streams, *self.queries, *self.tables]))
+        return list(dict.fromkeys([*self.views, *self.engine._streams, *self.queries, *self.tables]))
+
+    def spelled(self, name: str) -> str | None:
+        """What this name means, in any capitals: a stream, a view or a table before a query that runs."""
+        declared = (self.views, self.engine._streams, self.tables)
+        if any(name in one for one in declared):  # as a rule, and there may be thousands
+            return name
+        found = spelled(name, [known for one in declared for known in one])
+        return found or (name if name in self.queries else spelled(name, list(self.queries)))
 
     def add_view(self, name: str, query: Query) -> None:
         """A query to be read by this name."""
-        if name in self.views or name in self.streams or name in self.tables:
+        if spelled(name, [*self.views, *self.engine._streams, *self.tables]) is not None:
             raise PlanError(f'there is a stream, table or view "{name}" already', hint="Choose another name.")
         self.views[name] = query
 
     def redeclare(self, node: nodes.Source) -> None:
         """A stream again, with a promise that it did not make before."""
+        self.before.setdefault(node.name, self.engine._streams[node.name])
         self.engine._streams[node.name] = node
 
     @contextmanager
     def unless_wrong(self) -> Iterator[None]:
         """Streams that are declared again in here are so only if nothing is wrong."""
-        before = dict(self.engine._streams)
+        self.before.clear()
         try:
             yield
         except BaseException:
-            self.engine._streams = before
+            self.engine._streams |= self.before
             raise
+
+    @property
+    def before(self) -> dict[str, nodes.Source]:
+        """The streams that the statement under way has declared again, as they were."""
+        return self.engine._redeclared

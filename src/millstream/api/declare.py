@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,13 +12,16 @@ from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.query import Query
 from millstream.api.rate import Rate
+from millstream.api.schema import arrow_type
 from millstream.api.table import Table
 from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources import files
 from millstream.sql import statements as sql
-from millstream.sql.types import Type, read_type
+from millstream.sql.expressions import spelled
+from millstream.sql.text import Piece
+from millstream.sql.types import read_type
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -37,7 +41,10 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     """Add the stream to the engine; as a query, so that it can be named and read."""
     problems: list[Problem] = []
     name = statement.name
-    if name.text in Catalog(engine).names:
+    text = said(statement.piece)
+    if engine._statements.get(name.text) == text:
+        return Query(engine, engine._streams[name.text])
+    if Catalog(engine).spelled(name.text) is not None:
         problems.append(name.piece.problem(f'there is a stream or query "{name.text}" already', "Choose another name."))
     fields: list[pa.Field] = []
     for column in statement.columns:
@@ -54,15 +61,21 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     settle(problems)
     made: Any = None
     if statement.progress is not None:
-        _check_names(statement.progress, known, problems)
+        progress = _respelled(statement.progress, known, problems)
         settle(problems)
         with at(statement.progress.piece, problems):
-            made = _promise(statement.progress)
+            made = _promise(progress)
     settle(problems)
     with at((statement.progress or statement.name).piece, problems):
         stream = engine.stream(statement.name.text, source, progress=made)
     settle(problems)
+    engine._statements[name.text] = text
     return Query(engine, stream.node)
+
+
+def said(piece: Piece) -> str:
+    """A statement as it compares with another: blanks and line ends do not count."""
+    return " ".join(piece.whole[piece.start : piece.end].split())
 
 
 def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
@@ -76,13 +89,13 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
     problems += [
         name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known))
         for name, _ in statement.options
-        if name.text not in known
+        if name.text.lower() not in known
     ]
     settle(problems)
     schema = pa.schema(fields) if fields else None
-    pattern = next((value for name, value in statement.options if name.text == "pattern"), "*")
+    pattern = next((value for name, value in statement.options if name.text.lower() == "pattern"), "*")
     path, kind = statement.path.text, statement.format.text
-    if statement.name.text in Catalog(engine).names:
+    if Catalog(engine).spelled(statement.name.text) is not None:
         fact = f'there is a stream, table or query "{statement.name.text}" already'
         raise statement.name.piece.error(fact, "Choose another name.")
     with at(statement.path.piece, problems):
@@ -92,38 +105,20 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
     raise AssertionError
 
 
-def arrow_type(kind: Type) -> pa.DataType:
-    """The Arrow type of a type as SQL names it."""
-    match kind.name:
-        case "array":
-            return pa.list_(arrow_type(kind.inner[0][1]))
-        case "struct":
-            return pa.struct([pa.field(name, arrow_type(one)) for name, one in kind.inner])
-        case "map":
-            return pa.map_(arrow_type(kind.inner[0][1]), arrow_type(kind.inner[1][1]))
-        case "decimal":
-            return pa.decimal128(*kind.numbers)
-        case "timestamp":
-            return pa.timestamp("us", "UTC")
-        case "timestamp_ntz":
-            return pa.timestamp("us")
-        case name:
-            return pa.type_for_alias(name)
-
-
 def _options(statement: sql.CreateStream, problems: list[Problem]) -> dict[str, Any]:
     if statement.format.text == "kafka":
         return {name.text: value for name, value in statement.options}
     known = _RATE_OPTIONS if statement.format.text == "rate" else _FILE_OPTIONS
     out: dict[str, Any] = {}
     for name, value in statement.options:
-        kind = known.get(name.text)
+        option = spelled(name.text, list(known)) or name.text
+        kind = known.get(option)
         if kind is None:
             problems.append(name.piece.problem(f'there is no option "{name.text}"', nearest(name.text, known)))
         elif kind is int and not value.isdecimal():
             problems.append(name.piece.problem(f"{name.text} is {value}, which is no number", "Give a whole number."))
         else:
-            out["epoch_files" if name.text == "maxFilesPerTrigger" else name.text] = kind(value)
+            out["epoch_files" if option == "maxFilesPerTrigger" else option] = kind(value)
     return out
 
 
@@ -164,15 +159,20 @@ def _kafka(spark: Any, options: dict[str, Any]) -> Any:
     return _scan().kafka_frame(spark, options)
 
 
-def _check_names(progress: sql.Progress, known: list[str], problems: list[Problem]) -> None:
-    named = [progress.attribute, *progress.per]
-    if isinstance(progress, sql.Supplied):
-        named.append(progress.mark)
-    problems += [
-        one.piece.problem(f'there is no column "{one.text}"', nearest(one.text, known))
-        for one in named
-        if one is not None and one.text not in known
-    ]
+def _respelled(progress: sql.Progress, known: list[str], problems: list[Problem]) -> sql.Progress:
+    """The promise with its columns as the source spells them."""
+
+    def meant(name: sql.Name) -> sql.Name:
+        found = spelled(name.text, known)
+        if found is None:
+            problems.append(name.piece.problem(f'there is no column "{name.text}"', nearest(name.text, known)))
+        return replace(name, text=found or name.text)
+
+    per = tuple(map(meant, progress.per))
+    if not isinstance(progress, sql.Supplied):
+        return replace(progress, attribute=meant(progress.attribute), per=per)
+    attribute, mark = (None if one is None else meant(one) for one in (progress.attribute, progress.mark))
+    return replace(progress, attribute=attribute, mark=mark, per=per)
 
 
 def _promise(progress: sql.Progress) -> Any:
@@ -180,9 +180,12 @@ def _promise(progress: sql.Progress) -> Any:
         case sql.Ordered():
             made = promise.ordered(progress.attribute.text)
         case sql.Within() if progress.length.rows:
+            if progress.idle is not None:
+                raise progress.idle.piece.error("WITHIN n ROWS has no IDLE", "Give a length of time: WITHIN 5 seconds.")
             made = promise.bounded_disorder(progress.attribute.text, rows=int(progress.length.value))
         case sql.Within():
-            made = promise.bounded_disorder(progress.attribute.text, progress.length.value)
+            idle = None if progress.idle is None else progress.idle.value
+            made = promise.bounded_disorder(progress.attribute.text, progress.length.value, idle=idle)
         case sql.Stepped():
             made = promise.step(progress.attribute.text, progress.every.value)
         case sql.Timed():

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from millstream.api.again import query_differences, same_source, stream_differences
 from millstream.api.contract import refuse
+from millstream.api.declared import (
+    bound_progress,
+    check_columns,
+    check_known,
+    check_mark,
+    check_name,
+    domains_of,
+    is_frame,
+)
 from millstream.api.query import Query
+from millstream.api.schema import as_schema
 from millstream.api.sql import execute
 from millstream.api.stream import Stream
 from millstream.api.table import Table, rows_of
-from millstream.core.domain import Domain
-from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
+from millstream.core.errors import PlanError, nearest
 from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
-from millstream.kernels.group import check_groupable
-from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.report import Report, report
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
+from millstream.runtime.report import nothing_yet
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger
@@ -71,11 +81,18 @@ class Engine:
         else:
             self.host = _spark_host(spark, checkpoint, partitions)
         self._sources: dict[str, Any] = {}
+        self._given: dict[str, tuple[Any, ...]] = {}
+        """By stream, as they were given: the source, the rows of an epoch, and the progress."""
+        self._statements: dict[str, str] = {}
+        """By stream or view: the statement that made it."""
         self._streams: dict[str, nodes.Source] = {}
         self._tables: dict[str, Table] = {}
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
+        self._listeners: list[Callable[[dict[str, Any]], Any]] = []
+        self._redeclared: dict[str, nodes.Source] = {}
+        self._unnamed = 0
         self._allowed = allow_unbounded
         self._marked = allow_unbounded
         self._run: Run | None = None
@@ -86,40 +103,55 @@ class Engine:
         source: Any,
         *,
         progress: Any = None,
-        schema: pa.Schema | None = None,
+        schema: pa.Schema | str | None = None,
         epoch_rows: int | None = None,
     ) -> Stream:
         """A stream of rows from a source.
 
         `source` is an Arrow table, an iterable of tables (one an epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable; on Spark also any data frame, streaming or not. `progress` says how the stream's
+        files, or a callable; on Spark also any data frame, streaming or not. The same declaration once more, as in a
+        cell of a notebook that runs twice, gives the stream that is there. `progress` says how the stream's
         disorder becomes punctuation; without it windows close only at the end of the stream. `epoch_rows` cuts a
-        large table into epochs.
+        large table into epochs. `schema` is an Arrow schema, or text with the types of Spark: "ts TIMESTAMP, k STRING".
         """
         check_name(name, "stream")
-        if name in self._streams:
-            raise PlanError(f"there is a stream {name!r} already", hint="Choose another name.")
         if name in self._tables:
             raise PlanError(f"there is a table {name!r} already", hint="Choose another name.")
-        if _is_frame(source):
+        if is_frame(source):
             made, visible = source, self.host.frame_schema(source)
         else:
-            made = make_source(source, schema=schema, epoch_rows=epoch_rows)
+            made = make_source(source, schema=as_schema(schema), epoch_rows=epoch_rows)
             visible = made.schema
-        _check_columns(visible)
+        check_columns(visible)
         mark = getattr(progress, "mark", None)
         if mark is not None:
-            _known(mark, visible, "the mark")
-            _check_mark(mark, visible.field(mark).type)
+            check_known(mark, visible, "the mark")
+            check_mark(mark, visible.field(mark).type)
             visible = visible.remove(visible.get_field_index(mark))
-        raw = _is_frame(source) and UNREADABLE in source.schema.names
-        promise = _bound(progress, visible)
-        node = nodes.Source(name=name, schema=visible, progress=promise, domains=_domains(visible), raw=raw)
+        raw = is_frame(source) and UNREADABLE in source.schema.names
+        promise = bound_progress(progress, visible)
+        node = nodes.Source(name=name, schema=visible, progress=promise, domains=domains_of(visible), raw=raw)
+        known = self._streams.get(name)
+        if known is not None:
+            return self._again(known, node, (source, epoch_rows, progress))
         self._sources[name] = made
+        self._given[name] = (source, epoch_rows, progress)
         self._streams[name] = node
         return Stream(self, node)
 
-    def table(self, name: str, source: Any, *, schema: pa.Schema | None = None) -> Table:
+    def _again(self, known: nodes.Source, now: nodes.Source, given: tuple[Any, ...]) -> Stream:
+        """The stream that is declared already, if it is declared in the same way."""
+        before, rows, progress = self._given[known.name]
+        alike = given[1] == rows and same_source(before, given[0])
+        differs = stream_differences(known, now, same_source=alike, same_promise=given[2] == progress)
+        if differs:
+            raise PlanError(
+                f"there is a stream {known.name!r} already, with {' and '.join(differs)}",
+                hint="Choose another name, or begin with a new engine.",
+            )
+        return Stream(self, known)
+
+    def table(self, name: str, source: Any, *, schema: pa.Schema | str | None = None) -> Table:
         """A table beside the streams, to enrich them from: `JOIN name` in SQL, `stream.enrich(table, on=…)`.
 
         `source` is an Arrow table, dict rows, a path of Parquet, CSV or JSON files, or a callable that returns one of
@@ -138,9 +170,10 @@ class Engine:
         check_name(name, "table")
         if name in self._tables or name in self._streams or name in self._views:
             raise PlanError(f"there is a table, stream or view {name!r} already", hint="Choose another name.")
-        rows = rows_of(self, source, schema)
-        _check_columns(rows.schema)
-        made = Table(self, nodes.Table(name=name, schema=rows.schema), source, schema)
+        given = as_schema(schema)
+        rows = rows_of(self, source, given)
+        check_columns(rows.schema)
+        made = Table(self, nodes.Table(name=name, schema=rows.schema), source, given)
         self.host.tables.add(name, rows)
         self._tables[name] = made
         return made
@@ -169,8 +202,8 @@ class Engine:
         """The query that an SQL statement asks; with a `name` it runs under that name. See docs/sql.md."""
         return execute(self, text, name=name)
 
-    def register(self, query: Query, name: str | None) -> None:
-        """Have a query run, under a name of its own."""
+    def register(self, query: Query, name: str | None) -> Query:
+        """Have a query run, under a name of its own; the query of that name, if it is there and asks the same."""
         if name is not None:
             check_name(name, "query")
         for source in nodes.sources(query.node):
@@ -182,16 +215,33 @@ class Engine:
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
                 raise PlanError(f"the table {table.name!r} is of another engine", hint="Declare it with engine.table.")
-        chosen = name or query.name or f"query_{len(self._queries) + 1}"
+        chosen = name or query.name or self.free_name(f"query_{len(self._queries) + 1}")
         known = self._queries.get(chosen)
         if known is not None and known is not query:
-            raise PlanError(f"there is a query {chosen!r} already", hint="Choose another name.")
+            differs = query_differences(known, query)
+            if differs:
+                raise PlanError(
+                    f"there is a query {chosen!r} already, with {' and '.join(differs)}", hint="Choose another name."
+                )
+            if query.name is not None:
+                del self._queries[query.name]
+            return known
         if query.name is not None and query.name != chosen:
             if query.name in self.host.queries:
                 raise PlanError(f"query {query.name!r} has run under that name", hint="Name it before the first start.")
             del self._queries[query.name]
         query.name = chosen
         self._queries[chosen] = query
+        return query
+
+    def free_name(self, wish: str = "") -> str:
+        """A name that nothing here has: the one wished for, or a number."""
+        taken = (self._queries, self._streams, self._views, self._tables)
+        if wish and not any(wish in one for one in taken):
+            return wish
+        while any(f"query_{self._unnamed + 1}" in one for one in taken):
+            self._unnamed += 1
+        return f"query_{self._unnamed + 1}"
 
     def placed(self, node: nodes.Node, piece: Piece) -> None:
         """Remember where in a statement a node was asked for, so that a refusal can point there."""
@@ -265,7 +315,15 @@ class Engine:
         if not allowed:
             refuse(self.check(end_of_stream=end_of_stream), self._places)
         self._hand_over()
-        self._run = Run(self.host, trigger or AvailableNow(), end_of_stream=end_of_stream, name=name)
+        before = nothing_yet({key: query.node for key, query in self._queries.items()})
+        self._run = Run(
+            self.host,
+            trigger or AvailableNow(),
+            end_of_stream=end_of_stream,
+            name=name,
+            before=before,
+            listeners=self._listeners,
+        )
         return self._run
 
     def drain(self, name: str) -> None:
@@ -294,6 +352,27 @@ class Engine:
         names = [source.name for query in new for source in nodes.sources(query.node)]
         self.host.add(new, {name: self._sources[name] for name in names})
 
+    def on_epoch(self, fn: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+        """Have `fn(report)` called after each epoch, in the thread of the run; it is what `run.progress` then gives.
+
+        What it raises stops the run, as a failure with that cause. It may be written as a decorator.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> _ = engine.stream("s", [{"x": 1}, {"x": 2}], epoch_rows=1).where("x > 1").named("q")
+        >>> @engine.on_epoch
+        ... def show(report):
+        ...     print(report["epoch"], report["input_rows"], report["queries"]["q"]["rows_out"])
+        >>> engine.start(ms.available_now()).await_termination()
+        0 1 0
+        1 1 1
+        True
+        """
+        if not callable(fn):
+            raise PlanError(f"{fn!r} cannot be called", hint="Give a function of one report: engine.on_epoch(print).")
+        self._listeners.append(fn)
+        return fn
+
     def _host_query(self, name: str, query: Query) -> HostQuery:
         outputs = (query, query.late, query.rejected)
         if self.spark is None and any(one.needs_spark for one in outputs):
@@ -316,66 +395,3 @@ def _spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | Non
         ) from error
 
     return SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)
-
-
-def _is_frame(source: Any) -> bool:
-    """Is it a Spark data frame? Told by its ways, so that the local host need not know Spark."""
-    return hasattr(source, "mapInArrow") and hasattr(source, "isStreaming")
-
-
-def _bound(progress: Any, schema: pa.Schema) -> Any:
-    """The generator with its attribute checked and its lengths in ticks."""
-    if progress is None:
-        return None
-    if not hasattr(progress, "step"):
-        raise PlanError(
-            f"{progress!r} is not a way to progress",
-            hint='Use ms.ordered("ts"), ms.bounded_disorder("ts", "5 seconds"), ms.supplied() …',
-        )
-    for key in (*progress.keys, *(progress.per if isinstance(progress, Supplied) else ())):
-        _known(key, schema, "progress")
-        check_groupable(schema.field(key).type, key)
-    if progress.attribute is None and isinstance(progress, Supplied):
-        return progress
-    attribute: Any = progress.attribute
-    _known(attribute, schema, "progress")
-    return progress.bind(domain_of(schema.field(attribute).type, attribute))
-
-
-def _domains(schema: pa.Schema) -> dict[str, Domain]:
-    found: dict[str, Domain] = {}
-    for field in schema:
-        try:
-            found[field.name] = domain_of(field.type, field.name)
-        except WindowError:
-            continue
-    return found
-
-
-def check_name(name: object, what: str) -> None:
-    """Refuse a name that is no text, or empty."""
-    if not isinstance(name, str) or not name:
-        raise PlanError(f"{name!r} is not the name of a {what}", hint="Give a word in quotes.")
-
-
-def _check_columns(schema: pa.Schema) -> None:
-    twice = [name for name in schema.names if schema.names.count(name) > 1]
-    if twice:
-        raise SchemaError(f"there are {len(twice)} columns {twice[0]!r}", hint="Rename or drop all but one.")
-    for field in schema:
-        if pa.types.is_union(field.type):
-            raise SchemaError(f"{field.name!r} is {field.type}, which no operator reads", hint="Leave the column out.")
-
-
-def _check_mark(name: str, kind: pa.DataType) -> None:
-    types = pa.types
-    if not (types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
-        raise SchemaError(
-            f"the mark {name!r} is {kind}, which cannot mark a row",
-            hint="A mark is true where the row is a punctuation, or holds the pattern as text.",
-        )
-
-
-def _known(name: str, schema: pa.Schema, what: str) -> None:
-    if name not in schema.names:
-        raise SchemaError(f"{what} names the unknown column {name!r}", hint=nearest(name, schema.names))

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
 from millstream.api.lower_join import Item, Made, joined
+from millstream.api.lower_side import side_stream
 from millstream.api.lower_window import named, ticking, windowed
 from millstream.api.promise import promised
 from millstream.api.query import Query
-from millstream.api.stream import Stream, Windowed
+from millstream.api.spoken import Words, spoken, told, words_of
+from millstream.api.stream import Stream
 from millstream.api.table import Table
-from millstream.core.errors import MillstreamError, nearest, sql_error
+from millstream.api.windowed import Windowed
+from millstream.core.errors import MillstreamError, SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
@@ -93,6 +96,7 @@ class _Lowering:
         self.engine = engine
         self.local = local
         self.problems: list[Problem] = []
+        self.words: Words = {}
 
     def select(self, select: sql.Select) -> Query:
         stream, names, condition = self._input(select)
@@ -104,7 +108,10 @@ class _Lowering:
             if select.qualify is not None:
                 hint = "Aggregate in a sub-query: SELECT * FROM (SELECT … GROUP BY …) QUALIFY …."
                 raise select.qualify.error("QUALIFY and aggregates do not go together", hint)
-            made = self._aggregate(select, stream, names, window)
+            try:
+                made = self._aggregate(select, stream, names, window)
+            except SqlError as error:
+                raise sql_error(told(error.problems, self.words)) from None
         else:
             made = self._project(select, stream, names)
         settle(self.problems)
@@ -134,6 +141,8 @@ class _Lowering:
         match source:
             case sql.FromName():
                 return self._named(source), (*alias, source.name.text)
+            case sql.FromSide():
+                return side_stream(self.engine, source), alias
             case sql.FromQuery():
                 return lower(self.engine, source.query, self.local), alias
             case sql.FromUnion():
@@ -151,20 +160,20 @@ class _Lowering:
 
     def _named(self, source: sql.FromName) -> Stream:
         name, catalog = source.name.text, Catalog(self.engine)
-        views, streams = catalog.views, catalog.streams
-        known = [*self.local, *catalog.names]
-        found = spelled(name, known)
+        found = self._meant(name)
         if found is not None and self._table(found) is not None:
             hint = f"Join it with a stream: FROM stream JOIN {found} ON …."
             raise source.name.piece.error(f'"{found}" is a table, and a query reads a stream', hint)
         if found is None:
+            known = [*self.local, *catalog.names]
             hint = nearest(name, dict.fromkeys(known)) if known else "There is none: begin with CREATE STREAM."
             raise source.name.piece.error(f'there is no stream "{name}"', hint)
         if found in self.local and self.local[found] is None:
             raise source.name.piece.error(_ITSELF)
-        made = self.local.get(found) or views.get(found) or (None if found in streams else catalog.queries[found])
-        if made is None:
-            return streams[found] if source.delay is None else promised(catalog, streams[found], source.delay)
+        made, stream = self.local.get(found) or catalog.views.get(found), catalog.stream(found)
+        if made is None and stream is not None:
+            return stream if source.delay is None else promised(catalog, stream, source.delay)
+        made = made or catalog.queries[found]
         if source.delay is not None:
             raise source.delay.piece.error(f"{found} is no stream but a query", "Promise it where its stream is read.")
         return made
@@ -186,9 +195,12 @@ class _Lowering:
 
     def _table(self, name: str) -> Table | None:
         """The table of this name, if no query of WITH hides it."""
-        catalog = Catalog(self.engine)
-        found = spelled(name, [*self.local, *catalog.names])
-        return None if found is None or found in self.local else catalog.tables.get(found)
+        found = self._meant(name)
+        return None if found is None or found in self.local else Catalog(self.engine).tables.get(found)
+
+    def _meant(self, name: str) -> str | None:
+        """What FROM names, in any capitals: a query of WITH before a stream, view or table, and that before a query."""
+        return spelled(name, list(self.local)) or Catalog(self.engine).spelled(name)
 
     def _window(self, select: sql.Select) -> sql.Window | None:
         """The window of the query, wherever it was written."""
@@ -240,6 +252,7 @@ class _Lowering:
         if self.problems and window is not None:
             named(window, names, self.problems)
         settle(self.problems)
+        self.words = words_of(made)
         if made.computed:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]
             stream = self._computed(stream, [*every, *made.computed])
@@ -256,6 +269,7 @@ class _Lowering:
         if made.having is not None and select.having is not None:
             with at(select.having, self.problems):
                 result = result.where(made.having)
+                result = Query(self.engine, spoken(result.node, self.words))
         settle(self.problems)
         if select.limit is not None:
             if window is None and made.tick is None:
@@ -285,7 +299,8 @@ class _Lowering:
     def _computed(self, stream: Stream, outputs: Sequence[Output]) -> Stream:
         texts = [f"{one.text} AS {quoted(one.name)}" for one in outputs]
         try:
-            return stream.select(*texts)
+            made = stream.select(*texts)
+            return Query(self.engine, spoken(made.node, self.words))
         except MillstreamError:
             for one, text in zip(outputs, texts, strict=True):
                 with at(one.piece, self.problems):

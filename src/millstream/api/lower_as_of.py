@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from millstream.api.as_of import built_as_of
 from millstream.api.blame import at, settle
 from millstream.api.join import shared_domain
 from millstream.api.table import Table
 from millstream.core.domain import Domain
 from millstream.plan import nodes
-from millstream.sql.expressions import write
-from millstream.sql.join_condition import Limit, conjuncts, taken_apart
+from millstream.sql.expressions import column, write
+from millstream.sql.join_condition import Limit, Tree, columns_of, conjuncts, taken_apart
 
 if TYPE_CHECKING:
     from millstream.api.lower_join import Step
@@ -33,8 +35,8 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
     settle(problems)
     found = taken_apart(parts, step.side)
     for tree in found.rest:
-        fact = f"an as-of join has equalities and a comparison of times, and {write(tree)} is neither"
-        problems.append(clause.piece.problem(fact, "Put it into WHERE, or into a sub-query."))
+        fact = f"an as-of join has equalities and a comparison of times, and {_written(step, tree)} is neither"
+        problems.append(clause.piece.problem(fact, _instead(step, tree)))
     keys = [*found.keys, *using]
     timed: tuple[str, str] | None = None
     if not found.limits and using:
@@ -50,6 +52,32 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
     settle(problems)
     assert made is not None
     return made
+
+
+def _written(step: Step, tree: Tree) -> str:
+    """A condition with the columns as their own streams call them."""
+    named = {pair: f"{relation}.{column}" for (relation, column), pair in reversed(list(step.names.qualified.items()))}
+    shown = tree.copy()
+    for one in list(shown.find_all(exp.Column)):
+        one.replace(exp.column(*reversed(named.get(one.name, one.name).split("."))))
+    return write(shown)
+
+
+def _instead(step: Step, tree: Tree) -> str:
+    """What means the same as a condition that an as-of join cannot have, if anything does."""
+    sides = {step.side(name) for name in columns_of(tree)}
+    if sides == {1}:
+        own = step.own(step.right)
+        shown = tree.copy()
+        for one in list(shown.find_all(exp.Column)):
+            one.replace(column(own[one.name]))
+        words = step.right.item.relations or ("b",)
+        return (
+            f"Filter that stream first: ASOF JOIN (SELECT * FROM {words[-1]} WHERE {write(shown)}) AS {words[0]} ON …."
+        )
+    if sides == {0} and step.clause.how == "inner":
+        return "Put it into WHERE."
+    return "Leave it out: the partner is the latest row with the same keys, whatever else it holds."
 
 
 _Times = tuple[tuple[str, str], Domain, bool, int | None]

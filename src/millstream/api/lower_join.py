@@ -26,6 +26,7 @@ from millstream.sql.join_condition import Conditions, Limit, Tree, columns_of, c
 from millstream.sql.projection import resolve
 from millstream.sql.text import Piece
 
+_LEFT_ONLY = ("semi", "anti")
 Time = tuple[nodes.Band | nodes.SameWindow | None, Domain | None]
 
 
@@ -68,7 +69,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
     """The join of all items; conditions of WHERE that tie two of them are taken into the joins."""
     sides, names = _named(items)
     equal, names = _using(source.joins, sides, names, problems)
-    wanted = [] if where is None else conjuncts(where, names, problems, "WHERE")
+    wanted = [] if where is None else conjuncts(where, _alone(source.joins, sides, names), problems, "WHERE")
     settle(problems)
     left = sides[0]
     if isinstance(left.stream, Table):
@@ -88,27 +89,61 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         problems += [where.problem(fact.format(*one), "Put the condition into ON.") for one in read]
         settle(problems)
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
-    merged = {key: name for key, name in names.merged.items() if name in columns}
-    return Made(left.stream, Names(tuple(columns), names.relations, leaving, merged), conjunction(wanted))
+    leave = replace(names, columns=tuple(columns), qualified=leaving)
+    return Made(left.stream, _alone(source.joins, sides, leave), conjunction(wanted))
 
 
 def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
     """Each item's columns, under their own name if no other item has it, else with the item's name before it."""
     every = [name.lower() for item in items for name in item.stream.schema.names]
-    words = [word.lower() for item in items for word in dict.fromkeys(item.relations)]
     sides: list[Side] = []
     qualified: dict[tuple[str, str], str] = {}
-    for number, item in enumerate(items):
+    names: dict[str, str] = {}
+    for number, (item, known_as) in enumerate(zip(items, _known_as(items), strict=True)):
         prefix = next(iter(item.relations), f"item{number + 1}")
-        own = {
-            name: name if every.count(name.lower()) == 1 else f"{prefix}_{name}" for name in item.stream.schema.names
-        }
+        own: dict[str, str] = {}
+        for name in item.stream.schema.names:
+            pair = name if every.count(name.lower()) == 1 else f"{prefix}_{name}"
+            while pair != name and (pair in names or pair.lower() in every):
+                pair += "_"
+            own[name] = pair
+            names[pair] = name
         sides.append(Side(item.stream, own, item, own))
-        # A stream that is joined with itself is known by its aliases only.
-        for relation in (one for one in item.relations if words.count(one.lower()) == 1):
+        for relation in known_as:
             qualified |= {(relation, column): name for column, name in own.items()}
     relations = tuple(dict.fromkeys(relation for relation, _ in qualified))
-    return sides, Names(tuple(name for side in sides for name in side.names.values()), relations, qualified)
+    columns = tuple(name for side in sides for name in side.names.values())
+    return sides, Names(columns, relations, qualified, own=names)
+
+
+def _known_as(items: Sequence[Item]) -> list[list[str]]:
+    """The names that each item goes by: its alias, and its stream's own name where that can mean no other item."""
+    first = [item.relations[0].lower() if item.relations else "" for item in items]
+    hidden = [one.lower() for item in items for one in item.relations[1:]]
+    for number, (word, item) in enumerate(zip(first, items, strict=True)):
+        if word and word in first[:number]:
+            raise item.source.piece.error(
+                f'two items of FROM are named "{item.relations[0]}"',
+                f"Give each a name of its own: FROM {item.relations[-1]} AS a, {item.relations[-1]} AS b.",
+            )
+    out: list[list[str]] = []
+    for item in items:
+        others = [one for one in item.relations[1:] if one.lower() not in first and hidden.count(one.lower()) == 1]
+        out.append([*item.relations[:1], *others])
+    return out
+
+
+def _alone(joins: Sequence[sql.Joined], sides: Sequence[Side], names: Names) -> Names:
+    """The names with those columns that need no stream, because of all streams that leave one only has them."""
+    leaving = [sides[0], *(side for clause, side in zip(joins, sides[1:], strict=True) if clause.how not in _LEFT_ONLY)]
+    every = [column.lower() for side in leaving for column in side.first]
+    alone = {
+        column.lower(): pair
+        for side in leaving
+        for column, pair in side.first.items()
+        if every.count(column.lower()) == 1 and column != pair
+    }
+    return replace(names, merged=alone | {key: pair for key, pair in names.merged.items() if pair in names.columns})
 
 
 def _using(
@@ -116,6 +151,7 @@ def _using(
 ) -> tuple[list[list[tuple[str, str]]], Names]:
     """The keys of each USING as columns of a pair; they are one column from then on, so it needs no stream."""
     merged: dict[str, str] = {}
+    hidden: set[str] = set()
     out: list[list[tuple[str, str]]] = []
     leaving = [sides[0]]
     for clause, right in zip(joins, sides[1:], strict=True):
@@ -139,12 +175,15 @@ def _using(
         for (one, other), name in zip(keys, clause.using, strict=False):
             if clause.how == "full":
                 merged.pop(name.text.lower(), None)
-            else:
-                merged[name.text.lower()] = other if clause.how == "right" else one
-        if clause.how not in ("semi", "anti"):
+                continue
+            merged[name.text.lower()] = other if clause.how == "right" else one
+            # The time of an as-of join is another on each side.
+            if name is not clause.using[-1] or not clause.as_of or clause.match is not None:
+                hidden.add(one if clause.how == "right" else other)
+        if clause.how not in _LEFT_ONLY:
             leaving.append(right)
     settle(problems)
-    return out, replace(names, merged=merged)
+    return out, replace(names, merged=merged, hidden=frozenset(hidden))
 
 
 class Step:

@@ -7,7 +7,8 @@ from typing import Any
 
 from millstream.api.blame import at
 from millstream.api.cumulate import Cumulate
-from millstream.api.stream import Stream, Windowed
+from millstream.api.stream import Stream
+from millstream.api.windowed import Windowed
 from millstream.core.domain import Domain, Kind
 from millstream.core.problem import Problem
 from millstream.kernels.ticks import domain_of

@@ -69,9 +69,13 @@ class Output:
         self.needs_spark = True
         return self._add(TableSink(name))
 
-    def to_nothing(self) -> Self:
-        """Forget the rows: to measure a query without a sink."""
+    def discard(self) -> Self:
+        """Forget the rows: to measure a query without a sink, or to run one for its callbacks only."""
         return self._add(DiscardSink())
+
+    def to_nothing(self) -> Self:
+        """The older name of `discard`."""
+        return self.discard()
 
     def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Self:
         """Call `fn(table, epoch)` for each epoch that has rows."""

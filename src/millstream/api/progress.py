@@ -11,6 +11,7 @@ from millstream.core.generator import (
     BoundedDisorder,
     BoundedRows,
     Generator,
+    IdleDisorder,
     Ordered,
     PerGroup,
     Step,
@@ -28,8 +29,19 @@ def ordered(attribute: str) -> Ordered:
     return Ordered(attribute)
 
 
-def bounded_disorder(attribute: str, span: Span = None, *, rows: int | None = None) -> Generator:
+def bounded_disorder(
+    attribute: str,
+    span: Span = None,
+    *,
+    rows: int | None = None,
+    idle: Span | None = None,
+    clock: Callable[[], Any] | None = None,
+) -> Generator:
     """No row comes more than `span` behind the greatest value before it, or is delayed by more than `rows` rows.
+
+    With `idle`, a stream that is silent holds nobody up: after so long without a row, by the clock, its bound moves on
+    as fast as the clock does. Rows that come later are judged by it as by any other bound. `clock` returns a value of
+    the attribute's type; the default is the system's time in UTC.
 
     >>> bounded_disorder("ts", "5 seconds")
     BoundedDisorder(attribute='ts', span='5 seconds')
@@ -41,7 +53,14 @@ def bounded_disorder(attribute: str, span: Span = None, *, rows: int | None = No
             "bounded_disorder needs either a span or a number of rows",
             hint='Write bounded_disorder("ts", "5 seconds") or bounded_disorder("ts", rows=100).',
         )
-    return BoundedDisorder(attribute, span) if rows is None else BoundedRows(attribute, rows)
+    if idle is None:
+        return BoundedDisorder(attribute, span) if rows is None else BoundedRows(attribute, rows)
+    if rows is not None:
+        raise PlanError(
+            "disorder in rows has no idle: rows that do not come are not counted",
+            hint='Give a span: bounded_disorder("ts", "5 seconds", idle="30 seconds").',
+        )
+    return IdleDisorder(attribute, span, idle, clock or _now)
 
 
 def step(attribute: str, every: Span) -> Step:
@@ -54,7 +73,11 @@ def timer(attribute: str, every: Span, *, lull: Span | None = None, clock: Calla
 
     `clock` returns a value of the attribute's type; the default is the system's time in UTC.
     """
-    return Timer(attribute, every, lull, clock or (lambda: datetime.now(UTC)))
+    return Timer(attribute, every, lull, clock or _now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def embedded(mark: str, attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:

@@ -7,37 +7,14 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 
 from millstream.api.output import Output
+from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
+from millstream.core.errors import PlanError
 from millstream.plan import nodes
-from millstream.runtime.batch import Sink
 from millstream.runtime.side import late_schema, rejected_schema
-from millstream.runtime.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
-
-
-SAMPLE = 10_000
-"""So many late or rejected rows are kept where nobody asked for them."""
-
-
-class SideOutput(Output):
-    """Late or rejected rows of a query. Without a sink the first 10,000 are kept in memory; the books count all."""
-
-    def __init__(self, what: str, schema: pa.Schema) -> None:
-        """Rows of this schema."""
-        super().__init__(what)
-        self.schema = schema
-
-    def _schema(self) -> pa.Schema:
-        return self.schema
-
-    def resolved(self) -> list[Sink]:
-        """The sinks to write to; without any, a sample is kept in memory, so that a long run does not fill it."""
-        if not self.sinks:
-            self._memory = MemorySink(SAMPLE, self.what)
-            self._add(self._memory)
-        return self.sinks
 
 
 class Query(Output, Stream):
@@ -49,15 +26,22 @@ class Query(Output, Stream):
         Output.__init__(self, "this query")
         self.name: str | None = None
         streams = nodes.sources(node)
-        self.late = SideOutput("the late output", late_schema(streams))
+        self.late = SideOutput("late", late_schema(streams), self)
         """Rows that a punctuation of an earlier epoch had ruled out, with that punctuation."""
-        self.rejected = SideOutput("the rejected output", rejected_schema(streams))
+        self.rejected = SideOutput("rejected", rejected_schema(streams), self)
         """Rows that could not be used, with the reason."""
 
-    def named(self, name: str) -> Self:
-        """Give the query its name, and have the engine run it."""
-        self.engine.register(self, name)
-        return self
+    def named(self, name: str) -> Query:
+        """Give the query its name, and have the engine run it.
+
+        If there is a query of that name already that asks the same, it is that one.
+        """
+        return self.engine.register(self, name)
+
+    def check_not_started(self, what: str) -> None:
+        """Refuse another sink once the query runs: it would have only a part of the rows."""
+        if self.name is not None and self.name in self.engine.host.queries:
+            raise PlanError(f"query {self.name!r} has been started, and {what} has its sinks", hint="Name it before.")
 
     def _schema(self) -> pa.Schema:
         return self.node.schema

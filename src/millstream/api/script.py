@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from millstream.api.blame import settle
 from millstream.api.declare import declare_table
-from millstream.api.sql import perform
+from millstream.api.lower_side import whole_side
+from millstream.api.output import Output
+from millstream.api.sql import into_side, perform
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read_one
@@ -39,6 +41,8 @@ class Done:
     def schema(self) -> pa.Schema | None:
         """The columns of what was made."""
         made = self.query or self.table
+        if self.query is not None and self.kind in ("late", "rejected"):
+            made = self.query.late if self.kind == "late" else self.query.rejected
         return None if made is None else made.schema
 
     @property
@@ -73,7 +77,7 @@ class Script:
         """The script in a file."""
         return cls(Path(path).read_text(encoding="utf-8"))
 
-    def bind(self, engine: Engine, *, show: Callable[[Query], object] | None = None) -> list[Query]:
+    def bind(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Query]:
         """Carry out every statement; the queries that run, in order, or all problems of all statements.
 
         `show` is what to do with the query of a plain SELECT; without it, its rows are kept in memory.
@@ -82,7 +86,7 @@ class Script:
         settle(problems)
         return [done.query for done in self.done if done.runs and done.query is not None]
 
-    def check(self, engine: Engine, *, show: Callable[[Query], object] | None = None) -> list[Done]:
+    def check(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Done]:
         """Carry out what can be, and say of each statement what became of it."""
         self.done = []
         found = statements(self.text)
@@ -95,8 +99,13 @@ class Script:
             try:
                 statement = read_one(text)
                 done.kind, done.name = _kind(statement)
-                if isinstance(statement, Insert):
-                    done.name = _free(engine, "" if statement.path is None else Path(statement.path.text).stem)
+                if isinstance(statement, Insert) and (side := whole_side(statement.query)) is not None:
+                    done.kind, done.query = side.output, into_side(engine, statement, side)
+                    done.name = side.name.text
+                    if statement.format is None:
+                        (show or _kept)(done.query.late if side.output == "late" else done.query.rejected)
+                elif isinstance(statement, Insert):
+                    done.name = engine.free_name("" if statement.path is None else Path(statement.path.text).stem)
                     done.query = perform(engine, statement, name=done.name)
                     if statement.format is None:
                         (show or _kept)(done.query)
@@ -109,18 +118,8 @@ class Script:
         return self.done
 
 
-def _kept(query: Query) -> object:
+def _kept(query: Output) -> object:
     return query.to_memory()
-
-
-def _free(engine: Engine, wish: str) -> str:
-    taken = {*engine._queries, *engine._streams, *engine._views, *engine._tables}
-    if wish and wish not in taken:
-        return wish
-    number = 1
-    while f"query_{number}" in taken:
-        number += 1
-    return f"query_{number}"
 
 
 def _kind(statement: Statement) -> tuple[str, str]:

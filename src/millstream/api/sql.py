@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
-from millstream.api.declare import declare
+from millstream.api.declare import declare, said
 from millstream.api.lower import lower
+from millstream.api.lower_side import side_output, whole_side
+from millstream.api.output import Output
 from millstream.api.query import Query
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read
-from millstream.sql.statements import CreateStream, CreateTable, CreateView, Insert, Statement
+from millstream.sql.statements import CreateStream, CreateTable, CreateView, FromSide, Insert, Statement
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -54,6 +56,8 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
             case CreateView():
                 with Catalog(engine).unless_wrong():
                     query = _view(engine, statement)
+            case Insert() if statement.format is not None and (side := whole_side(statement.query)) is not None:
+                return into_side(engine, statement, side)
             case Insert():
                 with Catalog(engine).unless_wrong():
                     asked = lower(engine, statement.query)
@@ -66,11 +70,15 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
 
 
 def _view(engine: Engine, statement: CreateView) -> Query:
+    name, text = statement.name.text, said(statement.piece)
+    if name in engine._views and engine._statements.get(name) == text:
+        return engine._views[name]
     query = lower(engine, statement.query)
     problems: list[Problem] = []
     with at(statement.name.piece, problems):
-        Catalog(engine).add_view(statement.name.text, query)
+        Catalog(engine).add_view(name, query)
     settle(problems)
+    engine._statements[name] = text
     return query
 
 
@@ -83,21 +91,42 @@ def _into(found: Query, statement: Insert, name: str | None) -> Query:
     problems: list[Problem] = []
     with at(statement.piece if where is None else where.piece, problems):
         if name is not None:
-            query.named(name)
-        match None if statement.format is None else statement.format.text:
-            case "parquet":
-                query.to_parquet(path)
-            case "csv":
-                query.to_csv(path)
-            case "json":
-                query.to_json(path)
-            case "console":
-                query.to_console()
-            case "memory":
-                if path and name is None:
-                    query.named(path)
-                query.to_memory()
-            case _:
-                pass
+            query = query.named(name)
+        kind = None if statement.format is None else statement.format.text
+        if kind == "memory" and path and name is None:
+            query = query.named(path)
+        _sink(query, kind, path)
     settle(problems)
     return query
+
+
+def _sink(output: Output, kind: str | None, path: str) -> None:
+    """Have an output written to the sink of a statement."""
+    match kind:
+        case "parquet":
+            output.to_parquet(path)
+        case "csv":
+            output.to_csv(path)
+        case "json":
+            output.to_json(path)
+        case "console":
+            output.to_console()
+        case "memory":
+            output.to_memory()
+        case _:
+            pass
+
+
+def into_side(engine: Engine, statement: Insert, side: FromSide) -> Query:
+    """The query whose late or rejected rows go to the sink that INSERT names."""
+    path = "" if statement.path is None else statement.path.text
+    where = statement.path or statement.format
+    problems: list[Problem] = []
+    with at(side.piece, problems):
+        output = side_output(engine, side)
+        with at(side.piece if where is None else where.piece, problems):
+            _sink(output, None if statement.format is None else statement.format.text, path)
+        settle(problems)
+        return output.query
+    settle(problems)
+    raise AssertionError

@@ -13,7 +13,7 @@ from millstream.api.join import Keys, join_node, left_alone
 from millstream.api.top import Columns, top_node
 from millstream.api.whole_rows import whole_rows_node
 from millstream.api.window import check_flush, make_windows
-from millstream.core.aggregate import AggregateCall
+from millstream.api.windowed import Windowed
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
@@ -22,8 +22,8 @@ from millstream.kernels.expression import type_of
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.runtime.bind import bind_aggregate
 from millstream.sql.expression import expression, named_expression
+from millstream.sql.expressions import quoted
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -53,6 +53,17 @@ class Stream:
         if not pa.types.is_boolean(kind):
             raise SchemaError(f"{condition} is {kind}, not a condition", hint='Compare something: "price > 10".')
         return self._query(nodes.Select(input=self.node, condition=parsed))
+
+    def filter(self, condition: str) -> Query:
+        """The same as `where`, in the word of data frames."""
+        return self.where(condition)
+
+    def with_columns(self, **named: str) -> Query:
+        """All columns, and computed ones, which replace those of the same name: `with_columns(total="price * n")`."""
+        if not named:
+            raise PlanError("with_columns has no columns", hint='Name at least one: with_columns(total="price * n").')
+        kept = [quoted(name) for name in self.schema.names if name not in named]
+        return self.select(*kept, **named)
 
     def select(self, *columns: str, **named: str) -> Query:
         """Computed columns: `select("a", "a + b AS c", d="upper(e)")`."""
@@ -150,20 +161,23 @@ class Stream:
         """The rows, each once, that another stream of the same columns has too; as in `difference`."""
         return self._query(whole_rows_node(self, other, "semi", "intersect", time=time, window=window))
 
-    def group_by(self, *columns: str) -> Windowed:
-        """Aggregate without a window: one answer a group, when punctuation says that the group is over."""
+    def group_by(self, *columns: str, **named: str) -> Windowed:
+        """Aggregate without a window: one answer a group, when punctuation says that the group is over.
+
+        Groups are columns or expressions: `group_by("k")`, `group_by("upper(k) AS k")`, `group_by(k="upper(k)")`.
+        """
         names = [Expression.column(name) for name in self.schema.names]
         whole = expression("0", self.schema.names)
         items = (*((str(one), one) for one in names), (WHOLE_COLUMN, whole))
         schema = self.schema.append(pa.field(WHOLE_COLUMN, pa.int32()))
         node = nodes.Project(input=self.node, columns=items, schema=schema, hidden=True)
-        return Windowed(Stream(self.engine, node), WHOLE_COLUMN, (WHOLE,), ()).group_by(*columns)
+        return Windowed(Stream(self.engine, node), WHOLE_COLUMN, (WHOLE,), ()).group_by(*columns, **named)
 
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""
-        names = columns or tuple(self.schema.names)
+        names = tuple(dict.fromkeys(columns or self.schema.names))
         self._check_keys(names)
-        return self._query(nodes.Distinct(input=self.node, columns=tuple(names)))
+        return self._query(nodes.Distinct(input=self.node, columns=names))
 
     def top(self, rows: int | None, *, per: Columns, by: Columns, number: str | None = None) -> Query:
         """The first rows of each group, once it is complete: `bids.top(3, per="auction", by="price DESC")`.
@@ -211,6 +225,7 @@ class Stream:
         """
         keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
         self._check_keys(keys)
+        keys = tuple(dict.fromkeys(keys))
         made = make_windows(
             self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,
             gap=gap, extent=extent, wids=wids,
@@ -247,71 +262,6 @@ class Stream:
         self._check(names)
         for name in names:
             check_groupable(self.schema.field(name).type, name)
-
-
-class Windowed:
-    """A stream cut into windows, waiting for its aggregates."""
-
-    def __init__(
-        self,
-        stream: Stream,
-        attribute: str,
-        windows: tuple[Any, ...],
-        groups: tuple[str, ...],
-        flush: Flush | None = None,
-    ) -> None:
-        """Windows on `attribute`, grouped by `groups` so far; `flush` says how results leave."""
-        self.stream = stream
-        self.attribute = attribute
-        self.windows = windows
-        self.groups = groups
-        self.flush = flush
-
-    def group_by(self, *columns: str) -> Windowed:
-        """Aggregate each combination of these columns apart; null is a value of its own."""
-        self.stream._check_keys(columns)
-        groups = tuple(dict.fromkeys((*self.groups, *columns)))
-        return Windowed(self.stream, self.attribute, self.windows, groups, self.flush)
-
-    def agg(self, *, strategy: str = "auto", hysteresis: float | None = None, **aggregates: Any) -> Query:
-        """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
-
-        `strategy` is auto, wid, paned, differential, buffered, adaptive or bins: the answers are the same.
-        """
-        for name, call in aggregates.items():
-            if not isinstance(call, AggregateCall):
-                raise PlanError(
-                    f"{name}={call!r} is not an aggregate",
-                    hint='Write one such as n=ms.count() or t=ms.sum("x").',
-                )
-            if self.windows == (WHOLE,) and call.function in ("first", "last"):
-                raise PlanError(
-                    f"{name}={call} needs a window, whose attribute says which row is {call.function}",
-                    hint='Use ms.max_by("x", "ts") or ms.min_by("x", "ts").',
-                )
-        if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
-            raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
-        names = self.stream.schema.names
-        node = bind_aggregate(
-            self.stream.node,
-            attribute=self.attribute,
-            windows=self.windows,
-            groups=self.groups,
-            calls=aggregates,
-            strategy=strategy,
-            parse=lambda text: expression(text, names),
-            options={} if hysteresis is None else {"hysteresis": hysteresis},
-            flush=self.flush,
-        )
-        return self.stream._query(_without_window(node) if self.windows == (WHOLE,) else node)
-
-
-def _without_window(node: nodes.Aggregate) -> nodes.Project:
-    """Groups and aggregates only: what has no window has no window columns."""
-    names = [*node.groups, *(one.name for one in node.aggregates)]
-    columns = tuple((name, Expression.column(name)) for name in names)
-    schema = pa.schema([node.schema.field(name) for name in names])
-    return nodes.Project(input=node, columns=columns, schema=schema, hidden=True)
 
 
 def _unique(names: Sequence[str]) -> None:

@@ -17,9 +17,9 @@ from millstream.api.script import Script
 from millstream.api.triggers import every as every_interval
 from millstream.cli import bench as benches
 from millstream.cli import checking, running
-from millstream.cli.failure import FAILED, WRONG, print_json, report
+from millstream.cli.failure import FAILED, code_of, print_json, report, show_traces
 from millstream.cli.versions import versions
-from millstream.core.errors import ContractError, MillstreamError, SqlError
+from millstream.core.errors import MillstreamError
 from millstream.demo import ROWS, run_demo
 
 app = typer.Typer(
@@ -71,6 +71,17 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a lin
 Host = Annotated[HostName, typer.Option(help="local runs in this process, spark in Spark.")]
 
 
+@app.callback()
+def every_command(
+    *,
+    debug: Annotated[
+        bool, typer.Option("--debug", "-v", help="Show the trace of an error: where in the program it came from.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+    show_traces(show=debug)
+
+
 @app.command()
 def demo(
     name: Annotated[Demo, typer.Argument(help="Which demo.")] = Demo.auction,
@@ -96,7 +107,17 @@ def run(
         ),
     ] = None,
     keep_open: Annotated[
-        bool, typer.Option("--keep-open", help="Do not take the end of the input for the end of the streams.")
+        bool,
+        typer.Option(
+            "--keep-open",
+            help="Do not take the end of the input for the end of the streams. With --checkpoint that is so anyway.",
+        ),
+    ] = False,
+    end: Annotated[
+        bool,
+        typer.Option(
+            "--end", help="Take the end of the input for the end of the streams, with a checkpoint too: no run goes on."
+        ),
     ] = False,
     allow_unbounded: Annotated[
         bool, typer.Option("--allow-unbounded", help="Run queries too that would keep rows for ever.")
@@ -107,9 +128,11 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the queries of a file."""
-    asked = running.Asked(
-        every=every, keep_open=keep_open, allow_unbounded=allow_unbounded, limit=limit, as_json=as_json
-    )
+    if end and (keep_open or every is not None):
+        raise typer.BadParameter(f"--end and {'--keep-open' if keep_open else '--every'} do not go together")
+    # What has a checkpoint goes on: with tomorrow's files, which would all be late after the end of the streams.
+    ends = end or (every is None and not keep_open and checkpoint is None)
+    asked = running.Asked(every=every, ends=ends, allow_unbounded=allow_unbounded, limit=limit, as_json=as_json)
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, checkpoint)
         raise typer.Exit(running.run(_script(file), engine, asked))
@@ -170,9 +193,11 @@ def _told(*, as_json: bool) -> Iterator[None]:
     """Errors in here are told to the user, and become the exit code: 2 for a wrong statement, 1 for a failed run."""
     try:
         yield
-    except MillstreamError as error:
+    except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a trace is for those who ask for it
         report(error, as_json=as_json)
-        raise typer.Exit(WRONG if isinstance(error, SqlError | ContractError) else FAILED) from None
+        raise typer.Exit(code_of(error)) from None
 
 
 def _script(file: Path) -> Script:

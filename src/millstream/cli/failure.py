@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sys
+import traceback
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,21 +16,47 @@ from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.core.problem import Problem
 from millstream.plan.report import Report
 
-FAILED, WRONG, STOPPED = 1, 2, 130
+FAILED, WRONG, STOPPED, TERMINATED = 1, 2, 130, 143
 
 
-def report(error: MillstreamError, *, as_json: bool = False) -> None:
+_DEBUG = "Add --debug after millstream to see where in the program it came from."
+_shown = {"traces": False}
+
+
+def show_traces(*, show: bool) -> None:
+    """Have every error shown with its trace, or none."""
+    _shown["traces"] = show
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for an error: 2 for a wrong statement, 1 for everything else."""
+    return WRONG if isinstance(error, SqlError | ContractError) else FAILED
+
+
+def report(error: BaseException, *, as_json: bool = False) -> None:
     """Say what is wrong: to people on the error stream, to machines as one line of JSON."""
+    if _shown["traces"]:
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    ours = error if isinstance(error, MillstreamError) else _foreign(error)
     if as_json:
-        problems = error.problems if isinstance(error, SqlError) else ()
-        facts: list[Any] = [as_dict(one) for one in problems] or _refusals(error)
-        facts = facts or [{"fact": error.fact, "hint": error.hint}]
+        problems = ours.problems if isinstance(ours, SqlError) else ()
+        facts: list[Any] = [as_dict(one) for one in problems] or _refusals(ours)
+        facts = facts or [{"fact": ours.fact, "hint": ours.hint}]
         print_json({"ok": False, "error": type(error).__name__, "problems": facts})
         return
     console = Console(stderr=True)
-    console.print(Text(str(error)), soft_wrap=True)
+    console.print(Text(str(ours)), soft_wrap=True)
     for note in getattr(error, "__notes__", ()):
         console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def _foreign(error: BaseException) -> MillstreamError:
+    """An error that is not ours, in a line: what it is, and the first thing it says."""
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    if isinstance(error, OSError) and error.strerror:
+        said = error.strerror.lower() + (f': "{error.filename}"' if error.filename else "")
+        return MillstreamError(said, hint=_DEBUG)
+    return MillstreamError(f"{type(error).__name__}: {said}" if said else type(error).__name__, hint=_DEBUG)
 
 
 def _refusals(error: MillstreamError) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`millstream run`: a script on an engine, watched while it runs, stopped at an epoch's end by Ctrl-C."""
+"""`millstream run`: a script on an engine, watched while it runs, stopped at an epoch's end by Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from millstream.api.engine import Engine
 from millstream.api.query import Query
 from millstream.api.script import Script
 from millstream.api.triggers import available_now, every
-from millstream.cli.failure import STOPPED, print_json
+from millstream.cli.failure import STOPPED, TERMINATED, print_json
 from millstream.core.errors import PlanError, SqlError
 from millstream.core.problem import Problem
 from millstream.runtime.late_rows import REMEDY, late_warnings
@@ -33,7 +33,8 @@ class Asked:
     """The options of a run."""
 
     every: str | None
-    keep_open: bool
+    ends: bool
+    """Is the end of the input the end of the streams?"""
     allow_unbounded: bool
     limit: int
     as_json: bool
@@ -55,18 +56,17 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     if not script.bind(engine, show=_shown(console, asked)):
         nothing = Problem("there is no query to run", script.text, 0, 1, "Add SELECT … or INSERT INTO … SELECT ….")
         raise SqlError([nothing])
-    ends = asked.every is None and not asked.keep_open
-    started = engine.start(trigger, end_of_stream=ends, allow_unbounded=asked.allow_unbounded)
+    started = engine.start(trigger, end_of_stream=asked.ends, allow_unbounded=asked.allow_unbounded)
     stopped = _watch(started, console, asked)
     if asked.as_json:
-        print_json({"ok": True, "stopped": stopped, **_summary(started.progress)})
+        print_json({"ok": True, "stopped": stopped > 0, **_summary(started.progress)})
     else:
-        _show_summary(started.progress, stopped=stopped)
-    return STOPPED if stopped else 0
+        _show_summary(started.progress, stopped=stopped > 0)
+    return stopped
 
 
-def _watch(started: Run, console: Console, asked: Asked) -> bool:
-    """Wait for the end, or for Ctrl-C: then the epoch under way is finished first."""
+def _watch(started: Run, console: Console, asked: Asked) -> int:
+    """Wait for the end, or for Ctrl-C or SIGTERM: then the epoch under way is finished first. Returns the exit code."""
     shown = console if console.is_terminal else Console(stderr=True)
     status = Status("starting", console=shown) if shown.is_terminal and not asked.as_json else None
     with interrupts() as interrupted:
@@ -77,34 +77,35 @@ def _watch(started: Run, console: Console, asked: Asked) -> bool:
                 if interrupted():
                     started.stop()
                     started.await_termination()
-                    return True
-                if status is not None and started.progress:
+                    return TERMINATED if interrupted() == signal.SIGTERM else STOPPED
+                if status is not None and started.progress["epoch"] >= 0:
                     status.update(_line(started.progress))
         finally:
             if status is not None:
                 status.stop()
-    return False
+    return 0
 
 
 @contextmanager
-def interrupts() -> Iterator[Callable[[], bool]]:
-    """Was Ctrl-C pressed? A second time it interrupts at once.
+def interrupts() -> Iterator[Callable[[], int]]:
+    """Which signal asked to stop: that of Ctrl-C, SIGTERM, or 0 for none. A second Ctrl-C interrupts at once.
 
     Not by KeyboardInterrupt: up to Python 3.12, one that strikes inside `Thread.join` makes the thread look ended.
     """
-    pressed = False
+    asked = 0
 
-    def press(*_: object) -> None:
-        nonlocal pressed
-        if pressed:
+    def ask(number: int, _: object) -> None:
+        nonlocal asked
+        if asked and number == signal.SIGINT:
             raise KeyboardInterrupt
-        pressed = True
+        asked = asked or number
 
-    before = signal.signal(signal.SIGINT, press)
+    before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: pressed
+        yield lambda: asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _shown(console: Console, asked: Asked) -> Callable[[Query], object]:
@@ -130,8 +131,6 @@ def _line(progress: dict[str, Any]) -> str:
 
 
 def _summary(progress: dict[str, Any]) -> dict[str, Any]:
-    if not progress:
-        return {"epochs": 0, "streams": {}, "queries": {}}
     streams = {
         name: {key: one[key] for key in ("rows_in", "late", "rejected", "progress")}
         for name, one in progress["sources"].items()

@@ -200,6 +200,33 @@ class Domain:
             case Kind.DECIMAL:
                 return str(Decimal(ticks).scaleb(-self.scale))
 
+    @property
+    def tick_unit(self) -> str:
+        """What one tick is: `us`, `days`, `1`, `0.01`."""
+        match self.kind:
+            case Kind.TIMESTAMP:
+                return self.unit
+            case Kind.DATE:
+                return "days"
+            case Kind.INTEGER:
+                return "1"
+            case Kind.DECIMAL:
+                return str(Decimal(1).scaleb(-self.scale))
+
+    def seconds(self, ticks: int) -> float | None:
+        """A length in seconds; None for numbers, which have none.
+
+        >>> Domain(kind=Kind.TIMESTAMP, unit="ms").seconds(2500), Domain(kind=Kind.INTEGER).seconds(5)
+        (2.5, None)
+        """
+        match self.kind:
+            case Kind.TIMESTAMP:
+                return ticks / TICKS_PER_SECOND[self.unit]
+            case Kind.DATE:
+                return ticks * 86400.0
+            case Kind.INTEGER | Kind.DECIMAL:
+                return None
+
     def describe(self) -> str:
         """The type in a word or two: `timestamp[us, UTC]`, `decimal of scale 2`."""
         match self.kind:

@@ -121,6 +121,52 @@ class BoundedDisorder(_OneAttribute):
 
 
 @dataclass(frozen=True, slots=True)
+class IdleDisorder(BoundedDisorder):
+    """Bounded disorder that goes on by the clock while no rows come, so that a silent stream holds nobody up.
+
+    After `idle` without a row the bound moves on as fast as the clock: it is what it was, and the time that has passed
+    since then. A stream that has shown no row yet is taken to be as far as the clock, less `idle` and `span`.
+
+    >>> silent = IdleDisorder("ts", 5, 30, clock=lambda: 0)
+    >>> state, first = silent.step({}, Seen(rows=1, high=100), 1000)
+    >>> state, at1030 = silent.step(state, Seen(), 1030)
+    >>> state, at1034 = silent.step(state, Seen(), 1034)
+    >>> str(first[0]), str(at1030[0]), str(at1034[0])
+    ('ts < 95', 'ts < 95', 'ts < 99')
+    """
+
+    idle: Any
+    clock: Callable[[], Any]
+    since: int | None = field(default=None, compare=False, repr=False)
+    """When this process began to look: time in which nobody looked is not time without rows."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the clock: the one who sends a generator elsewhere keeps the time."""
+        return IdleDisorder, (self.attribute, self.span, self.idle, _stopped, self.since)
+
+    def bind(self, domain: Domain) -> IdleDisorder:
+        """Lengths in ticks, and a clock that ticks."""
+        span, idle = domain.span(self.span, what="disorder"), domain.span(self.idle, what="idle")
+        if span < 0 or idle < 0:
+            raise PlanError(f"disorder {self.span!r} with idle {self.idle!r} is negative", hint="Give zero or more.")
+        clock = _ticking(self.clock, self.attribute, domain)
+        return replace(self, span=span, idle=idle, clock=clock, since=clock())
+
+    def step(self, state: State, seen: Seen, now: int | None) -> tuple[State, list[Punctuation]]:
+        """The bound trails the greatest value by `span`, until it is moved by the clock."""
+        high = max(state.get("high", BOTTOM), seen.high)
+        bound = max(state.get("bound", BOTTOM), high - self.span if high > BOTTOM else BOTTOM)
+        if now is None:
+            return {**state, "high": high, "bound": bound}, self._bound(bound)
+        before = state.get("at", now if self.since is None else self.since)
+        last = now if seen.high > BOTTOM else max(before, BOTTOM if self.since is None else self.since)
+        silent = now - last - self.idle
+        if silent > 0:
+            bound = max(bound, high - self.span + silent if high > BOTTOM else now - self.idle - self.span)
+        return {"high": high, "bound": bound, "at": last}, self._bound(bound)
+
+
+@dataclass(frozen=True, slots=True)
 class BoundedRows(_OneAttribute):
     """No row is delayed by more than `rows` positions.
 
@@ -209,22 +255,12 @@ class Timer(_OneAttribute):
 
     def bind(self, domain: Domain) -> Timer:
         """Lengths in ticks, and a clock that ticks."""
-        if not callable(self.clock):
-            raise PlanError(f"clock {self.clock!r} cannot be called", hint="Give a function that returns the time.")
+        clock = _ticking(self.clock, self.attribute, domain)
         every = domain.span(self.every, what="every")
         lull = None if self.lull is None else domain.span(self.lull, what="lull")
         if every < 0 or (lull is not None and lull < 0):
             raise PlanError(f"timer of {self.every!r} with lull {self.lull!r} is negative", hint="Give zero or more.")
-        return replace(self, every=every, lull=lull, clock=lambda: domain.point(self._now(), what="clock"))
-
-    def _now(self) -> Any:
-        try:
-            return self.clock()
-        except Exception as error:
-            raise PlanError(
-                f"the clock of the timer on {self.attribute!r} failed: {type(error).__name__}: {error}",
-                hint="The cause was raised by the function that was given as the clock.",
-            ) from error
+        return replace(self, every=every, lull=lull, clock=clock)
 
     def step(self, state: State, seen: Seen, now: int | None) -> tuple[State, list[Punctuation]]:
         """The greatest value seen, or the clock less the lull when that is greater."""
@@ -236,6 +272,24 @@ class Timer(_OneAttribute):
         if self.lull is not None and (high == BOTTOM or now - high > self.lull):
             bound = now - self.lull
         return {"high": high, "fired": now}, self._bound(bound)
+
+
+def _ticking(clock: Callable[[], Any], attribute: str, domain: Domain) -> Callable[[], int]:
+    """A clock that says the time in ticks of an attribute."""
+    if not callable(clock):
+        raise PlanError(f"clock {clock!r} cannot be called", hint="Give a function that returns the time.")
+
+    def tick() -> int:
+        try:
+            now = clock()
+        except Exception as error:
+            raise PlanError(
+                f"the clock of the timer on {attribute!r} failed: {type(error).__name__}: {error}",
+                hint="The cause was raised by the function that was given as the clock.",
+            ) from error
+        return domain.point(now, what="clock")
+
+    return tick
 
 
 def _stopped() -> Any:

@@ -253,7 +253,7 @@ class UserDefined:
     def wids(self, value: int) -> list[int]:
         """Ids of the windows that hold `value`, checked against `extent`."""
         try:
-            found = [int(wid) for wid in self.wids_of(value)]
+            found = list(dict.fromkeys(int(wid) for wid in self.wids_of(value)))  # a set: an id twice is one window
         except Exception as error:
             raise _failed("wids", value, error) from error
         for wid in found:

@@ -9,6 +9,7 @@ from millstream.core.expression import Expression
 from millstream.core.generator import (
     BoundedDisorder,
     BoundedRows,
+    IdleDisorder,
     Ordered,
     PerGroup,
     Step,
@@ -169,6 +170,8 @@ def show_progress(node: nodes.Source) -> str:
     match inner:
         case Ordered():
             text = f"ordered on {inner.attribute}"
+        case IdleDisorder():
+            text = f"{inner.attribute} within {span(inner.span)}, by the clock after {span(inner.idle)} without rows"
         case BoundedDisorder():
             text = f"{inner.attribute} within {span(inner.span)}"
         case BoundedRows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from millstream.plan import nodes
 from millstream.plan.check import check
@@ -10,6 +11,9 @@ from millstream.plan.cost import Choice
 from millstream.plan.describe import describe, show_panes
 from millstream.plan.plan import Plan
 from millstream.plan.refusal import Refusal
+
+_NAMED = 5
+"""Readers of a shared node that are named."""
 
 ChoiceOf = Callable[[nodes.Node], Choice | None]
 """The strategy that was chosen for a node when its first rows came, if it was."""
@@ -41,10 +45,9 @@ def _query(
 
     def lines(node: nodes.Node, above: nodes.Node | None) -> list[str]:
         head, *more = describe(node)
-        others = [one for one in readers[id(node)] if one != name]
-        shared_above = above is not None and readers[id(above)] == readers[id(node)]
-        if others and not shared_above:
-            more.append(f"shared with {', '.join(others)}")
+        shared_above = above is not None and readers[id(above)] is readers[id(node)]
+        if len(readers[id(node)]) > 1 and not shared_above:
+            more.append(f"shared with {_others(readers[id(node)], name)}")
         if isinstance(node, nodes.Aggregate):
             more += _evaluation(node, node.choice or choice_of(node))
         if id(node) in marks:
@@ -52,6 +55,17 @@ def _query(
         return [f"{head} [{place_of(node)}]", *more]
 
     return "\n".join((f"query {name}", *drawn(root, lines)))
+
+
+def _others(readers: Sequence[str], name: str) -> str:
+    """The other readers of a node: a few by name, so that what is said of a thousand queries stays readable.
+
+    >>> _others(["a", "b", "c"], "b"), _others([f"q{i}" for i in range(9)], "q0")
+    ('a, c', 'q1, q2, q3, q4, q5 and 3 more')
+    """
+    others = list(islice((one for one in readers if one != name), _NAMED))
+    left = len(readers) - 1 - len(others)
+    return ", ".join(others) + (f" and {left:,} more" if left else "")
 
 
 def _evaluation(node: nodes.Aggregate, choice: Choice | None) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from millstream.plan import nodes
 from millstream.plan.nodes import Node
@@ -28,6 +28,13 @@ class Plan:
     roots: tuple[Root, ...]
     distributed: bool = False
     """Do rows have to travel between where they enter and where they meet?"""
+    _by_name: Mapping[str, Root] = field(init=False, repr=False, compare=False)
+    _holding: tuple[Root, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Queries are looked up by name, and there may be thousands."""
+        object.__setattr__(self, "_by_name", {root.name: root for root in self.roots})
+        object.__setattr__(self, "_holding", tuple(root for root in self.roots if root.held))
 
     @classmethod
     def of(
@@ -55,7 +62,11 @@ class Plan:
 
     def __getitem__(self, name: str) -> Node:
         """The node that answers a query."""
-        return next(root.node for root in self.roots if root.name == name)
+        return self._by_name[name].node
+
+    def older(self, root: Root) -> list[Root]:
+        """The queries that hold state already and that a query was written to read, in order."""
+        return [one for one in self._holding if one.name in root.upon] if root.upon else []
 
     def each(self, change: Callable[[Node], Node]) -> Plan:
         """The plan with every query changed by itself, so that none depends on which others there are."""
@@ -68,7 +79,7 @@ class Plan:
         """
         made: dict[str, Node] = {}
         for root in sorted(self.roots, key=lambda one: sum(1 for _ in nodes.walk(one.node))):
-            older = [other for other in self.roots if other.name in made and _reads(root, other)]
+            older = [other for other in self.older(root) if other.name in made and _reads(root, other)]
             node = nodes.swapped(root.node, {id(other.node): made[other.name] for other in older})
             made[root.name] = change(node, frozenset(id(made[other.name]) for other in older))
         return self.with_nodes([made[root.name] for root in self.roots])
@@ -82,11 +93,13 @@ class Plan:
 
     def readers(self) -> dict[int, tuple[str, ...]]:
         """By identity of a node: the queries that read it, in order."""
-        found: dict[int, tuple[str, ...]] = {}
+        found: dict[int, list[str]] = {}
         for root in self.roots:
             for node in nodes.walk(root.node):
-                found[id(node)] = (*found.get(id(node), ()), root.name)
-        return found
+                found.setdefault(id(node), []).append(root.name)
+        # Nodes with the same readers have the very same tuple: thousands of names are compared once.
+        once: dict[tuple[str, ...], tuple[str, ...]] = {}
+        return {key: once.setdefault(names, names) for key, names in ((k, tuple(v)) for k, v in found.items())}
 
 
 def _reads(root: Root, other: Root) -> bool:
@@ -100,9 +113,14 @@ def _reads(root: Root, other: Root) -> bool:
 
 
 def _upon(asked: Mapping[str, Node]) -> dict[str, frozenset[str]]:
-    """By query: the others that it has a node with state in common with, the very same one."""
-    state = {name: {id(one) for one in nodes.walk(node) if nodes.keeps_state(one)} for name, node in asked.items()}
-    return {
-        name: frozenset(other for other, theirs in state.items() if other != name and mine & theirs)
-        for name, mine in state.items()
+    """By query: those that it has a node with state in common with, the very same one; itself may be among them."""
+    state = {
+        name: frozenset(id(one) for one in nodes.walk(node) if nodes.keeps_state(one)) for name, node in asked.items()
     }
+    keepers: dict[int, set[str]] = {}
+    for name, mine in state.items():
+        for one in mine:
+            keepers.setdefault(one, set()).add(name)
+    # Queries with the same state share one set of names; a query among its own says nothing.
+    together = {mine: frozenset(name for one in mine for name in keepers[one]) for mine in set(state.values())}
+    return {name: together[mine] for name, mine in state.items()}

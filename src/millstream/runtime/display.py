@@ -21,13 +21,13 @@ def watch(run: Run, console: Console | None = None) -> None:
         return
     with Live(console=out, auto_refresh=False, transient=True) as live:
         while not run.await_termination(timeout=0.2):
-            if run.progress:
+            if run.progress["epoch"] >= 0:
                 live.update(panel(run.progress), refresh=True)
 
 
 def panel(report: Mapping[str, Any]) -> Table:
     """One report as a table: a row a stream, then a row a query."""
-    table = Table(title=f"epoch {report['epoch']}, {report['numInputRows']:,} rows", title_justify="left")
+    table = Table(title=f"epoch {report['epoch']}, {report['input_rows']:,} rows", title_justify="left")
     for name in ("", "rows in", "late", "rejected", "progress", "rows out", "state rows", "open windows"):
         table.add_column(name, justify="left" if not name else "right")
     for name, stream in report["sources"].items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from millstream.core.generator import Timer
+from millstream.core.generator import IdleDisorder, Timer
 from millstream.core.progress import Progress
 from millstream.ops.ingest import Ingest, Late
 from millstream.ops.operator import Rejected
@@ -85,7 +85,7 @@ def now_of(node: nodes.Source) -> int | None:
     """What the clock of a timed stream says, in ticks; None where progress does not depend on it."""
     generator = node.progress
     inner = getattr(generator, "inner", generator)
-    return inner.clock() if isinstance(inner, Timer) else None
+    return inner.clock() if isinstance(inner, Timer | IdleDisorder) else None
 
 
 def _collect(vertex: Vertex, out: Outcome) -> None:

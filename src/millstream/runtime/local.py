@@ -21,12 +21,14 @@ from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
+from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
-from millstream.runtime.metrics import books, operator_metrics, stream_metrics
+from millstream.runtime.metrics import books, operator_metrics
 from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
+from millstream.runtime.report import made, of_stream
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
@@ -95,6 +97,7 @@ class LocalHost:
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        refuse_start(self._known(), end_of_stream=end_of_stream)
         claim_folders(self.queries.values(), self.id)
         self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
         finish(self.queries.values())
@@ -164,6 +167,7 @@ class LocalHost:
         let: Let = "share",
     ) -> None:
         began = time.monotonic()
+        refuse_rows(self._known(), {name: batch.rows.num_rows for name, batch in batches.items()})
         for vertex in self.graph.vertices.values():
             if isinstance(vertex.operator, Enrich):
                 vertex.operator.use(self.tables.find)
@@ -177,8 +181,9 @@ class LocalHost:
         self.ended = self.ended or end
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
-        report(self.progress(rows, {name: round(1000 * took, 3) for name, took in durations.items()}))
-        self.epoch += 1
+        told = self.progress(rows, durations)
+        self.epoch += 1  # what the one who is told may raise does not undo the epoch
+        report(told)
 
     def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
         tables = outcome.rows.get(id(query.node), [])
@@ -192,6 +197,10 @@ class LocalHost:
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
+
+    def _known(self) -> dict[str, Progress]:
+        """By stream: what it has promised so far."""
+        return {vertex.node.name: ingest.progress[0] for vertex, ingest in self.graph.ingests()}  # type: ignore[union-attr]  # a source
 
     def frame_schema(self, frame: Any) -> Any:
         """This host reads no data frames."""
@@ -210,13 +219,15 @@ class LocalHost:
         return None if vertex is None else vertex.choice
 
     def progress(self, input_rows: int, durations: dict[str, float]) -> dict[str, Any]:
-        """One report, in the shape of Spark's streaming progress."""
+        """One report; `durations` in seconds."""
         streams = {}
         for vertex, ingest in self.graph.ingests():
             node = vertex.node
             assert isinstance(node, nodes.Source)
+            attribute = None if node.progress is None else node.progress.attribute
+            bound = BOTTOM if attribute is None else ingest.progress[0].bound(attribute)
             high = ingest.store.facts.get("generator", {}).get("high", BOTTOM)
-            streams[node.name] = stream_metrics(vertex, None if high == BOTTOM else high)
+            streams[node.name] = of_stream(node, ingest.meter, bound, high)
         queries = {}
         for query in self.queries.values():
             below = [self.graph.at(node) for node in nodes.walk(query.node)]
@@ -229,14 +240,7 @@ class LocalHost:
                 ),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
-        return {
-            "epoch": self.epoch,
-            "batchId": self.epoch,
-            "numInputRows": input_rows,
-            "durationMs": durations,
-            "sources": streams,
-            "queries": queries,
-        }
+        return made(self.epoch, self.epoch, input_rows, durations, streams, queries)
 
 
 def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:

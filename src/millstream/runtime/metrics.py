@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
-from millstream.core.domain import BOTTOM, END
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.graph import Vertex
+from millstream.runtime.report import of_operator
 
 Since = Callable[[nodes.Node], Meter | None]
 """What a node had done before a query came; None if nothing."""
@@ -23,35 +22,7 @@ def operator_metrics(vertex: Vertex) -> dict[str, Any]:
     """One operator's meter, its state, and its name."""
     operator = vertex.operator
     operator.measure()
-    return {
-        "operator": type(vertex.node).__name__.lower(),
-        **asdict(operator.meter),
-        "state_rows": operator.store.rows,
-        "state_bytes": operator.store.nbytes,
-    }
-
-
-def stream_metrics(vertex: Vertex, high: int | None) -> dict[str, Any]:
-    """Where a stream stands: its bound on the progressing attribute, and how far that trails the newest row."""
-    node, operator = vertex.node, vertex.operator
-    assert isinstance(node, nodes.Source)
-    attribute = node.progress.attribute if node.progress is not None else None
-    out: dict[str, Any] = {
-        "rows_in": operator.meter.rows_in,
-        "late": operator.meter.late,
-        "rejected": operator.meter.rejected,
-        "attribute": attribute,
-        "progress": None,
-        "lag": None,
-    }
-    if attribute is not None:
-        bound = operator.progress[0].bound(attribute)
-        domain = node.domains[attribute]
-        if bound > BOTTOM:
-            out["progress"] = domain.show(bound)
-        if high is not None and BOTTOM < bound < END:
-            out["lag"] = max(0, high - bound)
-    return out
+    return of_operator(vertex.node, operator.meter, operator.store.rows, operator.store.nbytes)
 
 
 def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Since | None = None) -> dict[str, int]:

@@ -56,8 +56,9 @@ def held_by(plan: Plan, manifest: Manifest, formerly: Mapping[str, str]) -> dict
             continue
         kept = [key for key, there in zip(keys, was or [True] * len(keys), strict=False) if there]
         now = shape(root.node)
-        if sum(now) != len(kept):
-            out[root.name] = list(keys)  # a query that has changed: whoever compares the plans says so
+        if now == was or sum(now) != len(kept):
+            # As it was; or a query that has changed, of which whoever compares the plans will speak.
+            out[root.name] = list(keys)
             continue
         some = iter(kept)
         out[root.name] = [next(some) if there else "" for there in now]

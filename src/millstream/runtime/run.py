@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("millstream.runtime")
+Listener = Callable[[dict[str, Any]], object]
+"""Hears the report of each epoch."""
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for an epoch under way."""
 
@@ -57,8 +59,17 @@ class Host(Protocol):
 class Run:
     """A started engine. It stops by itself, when told to, or when something fails."""
 
-    def __init__(self, host: Host, trigger: Trigger, *, end_of_stream: bool, name: str) -> None:
-        """Start at once, in the background."""
+    def __init__(
+        self,
+        host: Host,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        name: str,
+        before: dict[str, Any] | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        """Start at once, in the background; `before` is the report until there is one, `listeners` hear each."""
         self.name = name
         self.id = str(uuid.uuid4())
         self._host = host
@@ -67,6 +78,8 @@ class Run:
         self._done = threading.Event()
         self._error: MillstreamError | None = None
         self._reports: deque[dict[str, Any]] = deque(maxlen=100)
+        self._before = before or {}
+        self._listeners = listeners
         self._quiet = float("-inf")
         self._thread = threading.Thread(
             target=self._work, args=(trigger, end_of_stream), name=f"millstream-{name}", daemon=True
@@ -104,6 +117,17 @@ class Run:
             if query["books"]["unaccounted"]:
                 log.error("the books of query %r do not balance: %s", name, query["books"])
         self._reports.append(report)
+        for listener in self._listeners:
+            try:
+                listener(report)
+            except MillstreamError:
+                raise
+            except Exception as error:
+                called = getattr(listener, "__qualname__", type(listener).__name__)
+                raise RunError(
+                    f"the callback {called} failed after epoch {report['epoch']}: {type(error).__name__}: {error}",
+                    hint="The cause was raised by the function that was given to on_epoch. The epoch itself is done.",
+                ) from error
 
     def _is_quiet(self, when: float) -> None:
         self._quiet = when
@@ -120,8 +144,8 @@ class Run:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """The report of the last finished epoch; empty before the first."""
-        return self._reports[-1] if self._reports else {}
+        """The report of the last finished epoch; before the first, one of the same shape with zeros, and epoch -1."""
+        return self._reports[-1] if self._reports else self._before
 
     @property
     def recent_progress(self) -> list[dict[str, Any]]:

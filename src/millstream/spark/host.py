@@ -32,6 +32,7 @@ from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Source
+from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
@@ -167,6 +168,7 @@ class SparkHost:
                 if self.spark is not None:
                     check_worker(self.spark)
                 self._open()
+                refuse_start(self._known(), end_of_stream=end_of_stream)
                 self._take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
                     self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
@@ -345,7 +347,8 @@ class SparkHost:
         def started(query: StreamingQuery) -> None:
             self._query = query
 
-        name = "millstream " + ", ".join(self.queries)
+        # Spark refuses a name that another run of the session has: two engines may ask the same.
+        name = f"millstream {', '.join(list(self.queries)[:5])} ({self.id[:8]})"
         where = self.checkpoint / "spark"
         self.spark_progress = follow(
             streaming, trigger, on_epoch, idle, stopping=stopping, started=started, checkpoint=where, name=name
@@ -407,6 +410,7 @@ class SparkHost:
         supplied = self._waiting()
         reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
+        refuse_rows(self._known(), self._rows_by_stream(reports))
         for source in self._source_nodes():
             batch = arrivals.local.get(source.name)
             given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
@@ -421,7 +425,7 @@ class SparkHost:
                 self._streams()[name].position = getattr(source, "position", None)
         self._commit([one for r in reports for one in r.staged], epoch)
         self._took(supplied)
-        rows = sum(self._rows_in(r) for r in reports)
+        rows = sum(self._rows_by_stream(reports).values())
         report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
         if isinstance(trigger, Every):
             self._flush(report, end=False)
@@ -525,9 +529,18 @@ class SparkHost:
     def _source_nodes(self) -> list[nodes.Source]:
         return [node for node in self.program.nodes if isinstance(node, nodes.Source)]
 
-    def _rows_in(self, report: Report) -> int:
-        entrances = {self.program.index[id(node)] for node in self._source_nodes()}
-        return sum(meter.get("rows_in", 0) for i, meter in report.meters.items() if i in entrances)
+    def _known(self) -> dict[str, Progress]:
+        """By stream: what it has promised so far."""
+        return {name: one.known for name, one in self._streams().items()}
+
+    def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
+        entrances = {self.program.index[id(node)]: node.name for node in self._source_nodes()}
+        found = dict.fromkeys(entrances.values(), 0)
+        for report in reports:
+            for i, meter in report.meters.items():
+                if i in entrances:
+                    found[entrances[i]] += meter.get("rows_in", 0)
+        return found
 
 
 def _read_all(query: StreamingQuery) -> None:

@@ -1,13 +1,13 @@
-"""Progress reports of the Spark host, in the shape of Spark's own."""
+"""Progress reports of the Spark host."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from millstream.core.domain import BOTTOM, END
+from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
 from millstream.runtime.metrics import books
+from millstream.runtime.report import made, of_operator, of_stream
 
 if TYPE_CHECKING:
     from millstream.spark.host import SparkHost
@@ -22,14 +22,7 @@ def progress_report(host: SparkHost, rows: int, seconds: dict[str, float]) -> di
         operators = []
         for node in nodes.walk(target.node):
             state_rows, state_bytes = ledger.state_of(key_of[id(node)])
-            operators.append(
-                {
-                    "operator": type(node).__name__.lower(),
-                    **asdict(ledger.meter(key_of[id(node)])),
-                    "state_rows": state_rows,
-                    "state_bytes": state_bytes,
-                }
-            )
+            operators.append(of_operator(node, ledger.meter(key_of[id(node)]), state_rows, state_bytes))
         queries[target.name] = {
             "rows_out": ledger.rows_out.get(target.name, 0),
             "books": books(
@@ -39,32 +32,12 @@ def progress_report(host: SparkHost, rows: int, seconds: dict[str, float]) -> di
             ),
             "operators": operators,
         }
-    return {
-        "epoch": ledger.sequence,
-        "batchId": ledger.epoch,
-        "numInputRows": rows,
-        "durationMs": {name: round(1000 * took, 3) for name, took in seconds.items()},
-        "sources": {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)},
-        "queries": queries,
-    }
+    streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
+    return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)
 
 
 def _stream(host: SparkHost, node: nodes.Source, key: str) -> dict[str, Any]:
-    meter, mine = host.ledger.meter(key), host.ledger.streams[node.name]
-    attribute = node.progress.attribute if node.progress is not None else None
-    out: dict[str, Any] = {
-        "rows_in": meter.rows_in,
-        "late": meter.late,
-        "rejected": meter.rejected,
-        "attribute": attribute,
-        "progress": None,
-        "lag": None,
-    }
-    if attribute is not None:
-        bound = mine.known.bound(attribute)
-        high = mine.generator.get("high", BOTTOM)
-        if bound > BOTTOM:
-            out["progress"] = node.domains[attribute].show(bound)
-        if BOTTOM < bound < END and high > BOTTOM:
-            out["lag"] = max(0, high - bound)
-    return out
+    mine = host.ledger.streams[node.name]
+    attribute = None if node.progress is None else node.progress.attribute
+    bound = BOTTOM if attribute is None else mine.known.bound(attribute)
+    return of_stream(node, host.ledger.meter(key), bound, mine.generator.get("high", BOTTOM))

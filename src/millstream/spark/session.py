@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from millstream.spark.java import ensure_java
+from millstream.spark.quiet import quiet_start
 
 ARROW_ROWS = 200_000
 """Rows in an Arrow batch on its way to Python: fewer, larger batches cost less."""
@@ -23,19 +25,20 @@ def local_session(partitions: int | None = None) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     cores = max(2, os.cpu_count() or 2)
-    session = (
-        SparkSession.builder.master(f"local[{cores}]")
-        .appName("millstream")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", ARROW_ROWS)
-        .config("spark.sql.shuffle.partitions", partitions or cores)
-        .config("spark.driver.memory", "2g")
+    conf = SparkConf().setMaster(f"local[{cores}]").setAppName("millstream")
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+        "spark.sql.shuffle.partitions": str(partitions or cores),
+        "spark.driver.memory": "2g",
         # An epoch's job is short and its partitions are fixed: planning it anew between stages only costs time.
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.streaming.stopTimeout", "60s")
-        .getOrCreate()
-    )
+        "spark.sql.adaptive.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.streaming.stopTimeout": "60s",
+    }
+    conf.setAll(list(settings.items()))
+    with quiet_start(conf):
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("FATAL")  # failures are raised, once and readably
     return session
 

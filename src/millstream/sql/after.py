@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import nearest
 from millstream.core.problem import Problem
 from millstream.sql.calls import Call, aggregate, default_name, is_call
-from millstream.sql.expressions import Names, bind, bind_column, column, place, spelled
+from millstream.sql.expressions import Names, bind, bind_column, column, place, quoted, spelled
 from millstream.sql.text import Piece
 
 _WINDOW = ("window_id", "window_start", "window_end")
@@ -26,6 +27,11 @@ class Group:
     tree: exp.Expr
     piece: Piece | None
     computed: bool = False
+
+    @property
+    def column(self) -> str | None:
+        """The column of the input that it is, if it is one as it stands."""
+        return self.tree.name if isinstance(self.tree, exp.Column) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class After:
         """The name of a plain column."""
         if not isinstance(tree, exp.Column):
             return None
-        return tree.name if tree.table.lower() in _STRUCTS else self.names.meant(tree.name, tree.table) or tree.name
+        return tree.name if tree.table.lower() in _STRUCTS else self.names.called(tree.name, tree.table) or tree.name
 
     def read(self, tree: exp.Expr, piece: Piece, *, wish: str | None = None, aliases: bool = False) -> Made:
         """Rewrite a tree. `wish` is the name for the call that it is: empty for the default one."""
@@ -89,7 +95,7 @@ class After:
                 return None
             if name == self.tick:
                 return _mark(exp.column("window_start"))
-            return _mark(column(name)) if any(name == one.name for one in self.groups) else None
+            return next((_mark(column(one.name)) for one in self.groups if one.column == name), None)
         computed = [one for one in self.groups if one.computed]
         if not computed:
             return None
@@ -103,13 +109,18 @@ class After:
             return _mark(exp.column("?"))
         found = next((one for one in self.calls if one.call == call), None)
         if wish is not None:
-            self.last_call_name = wish or default_name(call)
+            self.last_call_name = wish or self._default_name(call)
         if found is None:
             wanted = self.last_call_name if wish is not None else None
             name = wanted if wanted is not None and self._free(wanted) else f"__a{len(self.calls)}"
             found = Call(name, call, place(node, piece))
             self.calls.append(found)
         return _mark(column(found.name))
+
+    def _default_name(self, call: AggregateCall) -> str:
+        """After the columns of the streams; after those of the pair, if another call has that name already."""
+        short = default_name(call, {quoted(pair): name for pair, name in self.names.own.items()})
+        return short if all(one.name != short or one.call == call for one in self.calls) else default_name(call)
 
     def _free(self, name: str) -> bool:
         taken = [*_WINDOW, *_RESERVED, *(one.name for one in self.groups), *(one.name for one in self.calls)]
@@ -148,6 +159,8 @@ class After:
 
     def _unknown(self, node: exp.Column, piece: Piece) -> Problem:
         names = [*self.names.columns, *(_WINDOW if self.tick is None and not self.whole else ())]
+        if self.names.own:
+            return place(node, piece).problem(f'there is no column "{node.name}"', self.names.guess(node.name))
         return place(node, piece).problem(f'there is no column "{node.name}"', nearest(node.name, names))
 
 

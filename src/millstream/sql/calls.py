@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -40,13 +41,14 @@ def aggregate(node: exp.Expr, names: Names, piece: Piece, problems: list[Problem
     return call if len(problems) == before else None
 
 
-def default_name(call: AggregateCall) -> str:
-    """The name of a column that was given none.
+def default_name(call: AggregateCall, own: Mapping[str, str] | None = None) -> str:
+    """The name of a column that was given none; `own` has other names for columns that are arguments.
 
     >>> default_name(AggregateCall("max", ("price",))), default_name(AggregateCall("count"))
     ('max_price', 'count')
     """
-    words = [call.function, *call.arguments, *map(str, call.options.values())]
+    arguments = [(own or {}).get(one, one) for one in call.arguments]
+    words = [call.function, *arguments, *map(str, call.options.values())]
     return re.sub(r"[\W_]+", "_", "_".join(words)).strip("_")
 
 

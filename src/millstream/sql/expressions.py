@@ -27,7 +27,12 @@ class Names:
     qualified: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Of a join, by stream and column: the column of the pair. A column that several streams have needs its stream."""
     merged: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Columns that USING made one, in small letters: the column of the pair that always has the value."""
+    """Columns that need no stream, in small letters, and the columns of the pair that they are: those that USING made
+    one, and those that no other stream has which leaves."""
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of a join, by the column of the pair: its name in its own stream."""
+    hidden: frozenset[str] = frozenset()
+    """Columns of the pair that `*` leaves out: USING has each of them under another stream's name already."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -48,8 +53,35 @@ class Names:
         return None if found is None else mine[found]
 
     def streams_of(self, name: str) -> list[str]:
-        """The streams of a join that have a column of this name."""
-        return [one for one, column in self.qualified if column.lower() == name.lower()]
+        """The streams of a join that have a column of this name, each by the first name it goes by."""
+        found: dict[str, str] = {}
+        for (one, column), pair in self.qualified.items():
+            if column.lower() == name.lower() and pair in self.columns:
+                found.setdefault(pair, one)
+        return list(found.values())
+
+    def called(self, name: str, relation: str = "") -> str | None:
+        """What a column that is asked for by this name is called when it leaves: as in its own stream."""
+        found = self.meant(name, relation)
+        return None if found is None else self.own.get(found, found)
+
+    def guess(self, name: str, relation: str = "") -> str:
+        """A hint which column was meant, in the words that a statement would use."""
+        stream = spelled(relation, self.relations) if relation and self.qualified else None
+        if stream is not None:
+            return nearest(name, [column for one, column in self.qualified if one == stream])
+        if not self.columns:
+            return "There is none."
+        words = [self._written(pair) for pair in self.columns if pair not in self.hidden]
+        close = [one for one in words if one.rpartition(".")[2].lower() == name.lower()]
+        return nearest(close[0] if close else name, words)
+
+    def _written(self, pair: str) -> str:
+        """A column of a pair as a statement names it: with its stream if several have such a column."""
+        own = self.own.get(pair, pair)
+        if own == pair or self.merged.get(own.lower()) == pair:
+            return own
+        return next((f"{one}.{column}" for (one, column), other in self.qualified.items() if other == pair), pair)
 
 
 def spelled(name: str, known: Sequence[str]) -> str | None:
@@ -147,7 +179,7 @@ def bind_column(node: exp.Column, names: Names, piece: Piece, problems: list[Pro
             choices = " or ".join(f"{one}.{node.name}" for one in several)
             problems.append(where.problem(f'several streams have a column "{node.name}"', f"Say which: {choices}."))
             return node
-        problems.append(where.problem(f'there is no column "{node.name}"', _known(node.name, names.columns)))
+        problems.append(where.problem(f'there is no column "{node.name}"', names.guess(node.name, node.table)))
         return node
     return column(found)
 
@@ -188,7 +220,7 @@ def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
             case exp.Query():
                 out.append(where.problem("not yet: a sub-query inside an expression", "Join it in FROM.", not_yet=True))
             case exp.Window():
-                hint = "A window of rows is written [RANGE 10 rows, SLIDE 1 row, WATTR ts]."
+                hint = "Only ROW_NUMBER has OVER; a window is a clause of FROM: docs/sql.md says how it is written."
                 if isinstance(node.this, exp.RowNumber):
                     hint = "ROW_NUMBER() OVER (…) AS n is a column by itself, of a query without aggregates."
                 out.append(where.problem("not yet: OVER", hint, not_yet=True))

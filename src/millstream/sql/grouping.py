@@ -17,7 +17,7 @@ from millstream.core.problem import Problem
 from millstream.sql.after import After, Group
 from millstream.sql.calls import Call, is_call
 from millstream.sql.expressions import Names, bind, calls, column, parse, place, quoted, refused, spelled, write
-from millstream.sql.projection import Output, nameless, repeated, resolve, unaliased
+from millstream.sql.projection import Output, nameless, repeated, resolve, told_apart, unaliased
 from millstream.sql.statements import Select, Window
 from millstream.sql.text import Piece
 
@@ -47,7 +47,8 @@ def has_aggregates(select: Select, names: Names) -> bool:
         return True
     for piece in select.items:
         try:
-            if calls(parse(piece, names.words)):
+            tree = parse(piece, names.words)
+            if any(one.find_ancestor(exp.Window) is None for one in calls(tree)):
                 return True
         except SqlError:
             continue
@@ -58,19 +59,17 @@ def grouping(
     select: Select, names: Names, *, window: Window | None, progressing: Sequence[str], problems: list[Problem]
 ) -> Grouping:
     """Take the query apart; `progressing` are the columns that its input makes progress on."""
+    if window is not None and not select.groups and select.having is None and not _any_call(select, names):
+        nothing = "this window has nothing to aggregate"
+        raise SqlError([window.piece.problem(nothing, "Add an aggregate, such as count(*).")])
     items = _items(select, names, problems)
     groups = _groups(select, names, items, windowed=window is not None, problems=problems)
     partition = [] if window is None else [resolve(key, names, problems) for key in window.partition]
     tick = None
     if window is None:
-        tick = next((one.name for one in groups if one.name in progressing), None)
-    elif not select.groups and select.having is None and not problems and not any(calls(one) for _, one, _ in items):
-        problems.append(
-            window.piece.problem("this window has nothing to aggregate", "Add an aggregate, such as count(*).")
-        )
-        raise SqlError(problems)
+        tick = next((one.column for one in groups if one.column in progressing), None)
     kept = [Group(name, column(name), None) for name in partition if name]
-    kept += [one for one in groups if one.name != tick and one.name not in partition]
+    kept += [one for one in groups if (tick is None or one.column != tick) and one.name not in partition]
     whole = window is None and tick is None
     after = After(names, kept, tick=tick, whole=whole, items=items, problems=problems)
     outputs, exact = _outputs(items, after, no_window=window is None)
@@ -94,6 +93,18 @@ def grouping(
         outputs=None if plain else tuple(outputs),
         order=order,
     )
+
+
+def _any_call(select: Select, names: Names) -> bool:
+    """Is there an aggregate, or an item that cannot be read and may have one?"""
+    for piece in select.items:
+        try:
+            tree = parse(piece, names.words)
+        except SqlError:
+            return True
+        if calls(tree) or refused(tree, piece):
+            return True
+    return False
 
 
 Item = tuple[str | None, exp.Expr, Piece]
@@ -139,7 +150,10 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         for call in calls(tree):
             problems.append(place(call, piece).problem("GROUP BY cannot have an aggregate", "Take it out."))
         bound = bind(tree.copy(), names, piece, problems)
-        if isinstance(bound, exp.Column):
+        if isinstance(bound, exp.Column) and bound.name in WINDOW_COLUMNS:
+            # Of windows below this query: an aggregate has columns of these names itself.
+            group = Group(f"__g{len(out)}", bound, piece, computed=True)
+        elif isinstance(bound, exp.Column):
             group = Group(bound.name, bound, piece)
         else:
             same = next((name for name, one, _ in items if name and _same(one, bound, names)), alias)
@@ -186,7 +200,7 @@ def _outputs(items: list[Item], after: After, *, no_window: bool) -> tuple[list[
             after.problems.append(nameless(piece))
         else:
             out.append(Output(name, write(made.tree), piece))
-    return out, exact
+    return told_apart(out, after.names), exact
 
 
 def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> str | None:
@@ -210,7 +224,7 @@ def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Outp
     if str(piece).isdecimal() and 1 <= int(str(piece)) <= len(outputs):
         return outputs[int(str(piece)) - 1].name
     for one in outputs:
-        if one.text == text or one.name == str(piece).strip("`"):
+        if one.text == text or one.name.lower() == str(piece).strip("`").lower():
             return one.name
     if text in WINDOW_COLUMNS:
         return text

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
-from millstream.sql.expressions import Names, bind, parse, place
+from millstream.sql.expressions import Names, bind, parse, place, spelled
 from millstream.sql.projection import Output, unaliased
 from millstream.sql.statements import Select
 from millstream.sql.text import Piece
@@ -65,7 +65,7 @@ def _qualified(
     one = None
     if isinstance(left, exp.Window) and isinstance(left.this, exp.RowNumber):
         one = _same(found, _numbering(left, names, piece, problems), problems)
-    elif isinstance(left, exp.Column) and left.name in {output.name for output in given.values()}:
+    elif isinstance(left, exp.Column) and spelled(left.name, [output.name for output in given.values()]) is not None:
         one = found
     if one is None or limit is None:
         problems.append(piece.problem("QUALIFY says how many rows of each group leave, and nothing else", _USAGE))

@@ -51,7 +51,7 @@ def projection(
             problems.append(nameless(piece))
         else:
             out.append(Output(name, text, piece))
-    out = _told_apart(out, names)
+    out = told_apart(out, names)
     problems += repeated(out)
     return tuple(out)
 
@@ -89,7 +89,12 @@ def resolve(name: Name, names: Names, problems: list[Problem]) -> str:
         return ""
     found = names.meant(rest, qualifier)
     if found is None:
-        problems.append(name.piece.problem(f'there is no column "{rest}"', nearest(rest, names.columns)))
+        several = [] if qualifier else names.streams_of(rest)
+        if len(several) > 1:
+            choices = " or ".join(f"{one}.{rest}" for one in several)
+            problems.append(name.piece.problem(f'several streams have a column "{rest}"', f"Say which: {choices}."))
+            return ""
+        problems.append(name.piece.problem(f'there is no column "{rest}"', names.guess(rest, qualifier)))
         return ""
     return found
 
@@ -105,24 +110,24 @@ def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -
         )
     if any(star.args.values()):
         problems.append(piece.problem("* takes no EXCEPT or REPLACE", "Name the columns."))
-    mine = names.columns
+    mine = tuple(name for name in names.columns if name not in names.hidden)
     if isinstance(tree, exp.Column) and names.qualified:
         stream = spelled(tree.table, names.relations)
         mine = tuple(pair for (one, _), pair in names.qualified.items() if one == stream)
-    return [Output(name, quoted(name), piece) for name in mine]
+    return [Output(names.own.get(name, name), quoted(name), piece) for name in mine]
 
 
 def _own_name(tree: exp.Expr, names: Names) -> str | None:
     if not isinstance(tree, exp.Column):
         return None
-    return spelled(tree.name, names.columns) or tree.name
+    return names.called(tree.name, tree.table) or tree.name
 
 
-def _told_apart(outputs: list[Output], names: Names) -> list[Output]:
+def told_apart(outputs: list[Output], names: Names) -> list[Output]:
     """Columns of several streams that would leave under one name leave with the name of their stream."""
-    taken = [one.name for one in outputs]
-    pairs = {quoted(pair): pair for pair in names.qualified.values()}
+    taken = [one.name.lower() for one in outputs]
+    pairs = {quoted(pair): pair for pair in names.own}
     return [
-        replace(one, name=pairs[one.text]) if taken.count(one.name) > 1 and one.text in pairs else one
+        replace(one, name=pairs[one.text]) if taken.count(one.name.lower()) > 1 and one.text in pairs else one
         for one in outputs
     ]

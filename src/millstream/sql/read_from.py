@@ -9,6 +9,7 @@ from sqlglot import TokenType
 
 from millstream.core.errors import sql_error
 from millstream.sql.cursor import RESERVED, Cursor, is_name
+from millstream.sql.foreign import refuse_system_time
 from millstream.sql.lengths import length
 from millstream.sql.statements import (
     Delay,
@@ -16,6 +17,7 @@ from millstream.sql.statements import (
     FromJoin,
     FromName,
     FromQuery,
+    FromSide,
     FromUnion,
     Joined,
     Name,
@@ -27,11 +29,14 @@ from millstream.sql.window_function import TABLE_FUNCTIONS, TableFunction
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF")
 CLAUSES = ("WHERE", "GROUP BY", "HAVING", "QUALIFY", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
+_SIDES = ("LATE", "REJECTED")
 _NOT_ALIAS = (
     *RESERVED,
     *JOINS,
     "MINUS",
     "MATCH_CONDITION",
+    "FOR",
+    "FETCH",
     "WATERMARK",
     "OUTER",
     "GROUP",
@@ -157,6 +162,12 @@ class _From:
             cursor.expect_kind(TokenType.R_PAREN, ")")
         elif cursor.word() in TABLE_FUNCTIONS and cursor.word(1) == "(":
             found = self._table_function()
+        elif cursor.word() in _SIDES and cursor.word(1) == "(":
+            output = cursor.word().lower()
+            cursor.at += 2
+            name = cursor.name("the name of a query")
+            cursor.expect_kind(TokenType.R_PAREN, ")")
+            found = FromSide(piece=cursor.piece(start), output=output, name=name)
         elif cursor.accept_kind(TokenType.L_PAREN):
             if starts_query(cursor):
                 found = FromQuery(piece=cursor.piece(start), query=self.read_query(cursor))
@@ -179,6 +190,7 @@ class _From:
     def _described(self, found: From) -> From:
         """With the window, the promise and the name that follow, in any order."""
         while True:
+            refuse_system_time(self.cursor)
             if (window := self._window()) is not None:
                 if found.window is not None:
                     raise window.piece.error("a second window", "Give a stream one window.")

@@ -11,6 +11,7 @@ from sqlglot import TokenType
 from millstream.core.errors import SqlError
 from millstream.sql.cursor import Cursor, typo
 from millstream.sql.expressions import check_syntax
+from millstream.sql.foreign import refuse_grouping_sets, refuse_sub_queries, refuse_with
 from millstream.sql.read_from import CLAUSES, read_from, starts_query
 from millstream.sql.statements import Limit, Name, Order, Query, Select, SetCompare, SetUnion, Window
 from millstream.sql.text import Piece
@@ -18,7 +19,7 @@ from millstream.sql.window_clause import window_clause
 from millstream.sql.window_function import grouped_window
 
 _DESCENDING = re.compile(r"\s+(asc|desc)?(\s*nulls\s+(first|last))?\s*$", re.IGNORECASE)
-_REFUSED = ("WINDOW", "OFFSET", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LATERAL", "PIVOT", "TABLESAMPLE")
+_REFUSED = ("FETCH", "WINDOW", "OFFSET", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LATERAL", "PIVOT", "TABLESAMPLE")
 
 
 def read_query(cursor: Cursor) -> Query:
@@ -70,7 +71,7 @@ def _ctes(cursor: Cursor) -> tuple[tuple[Name, Query], ...]:
         if cursor.word() == "RECURSIVE":
             raise cursor.here().error("WITH RECURSIVE has no end on a stream", "Leave RECURSIVE out.")
         name = cursor.name("a name")
-        if any(name.text == known.text for known, _ in out):
+        if any(name.text.lower() == known.text.lower() for known, _ in out):
             raise name.piece.error(f'WITH names "{name.text}" twice', "Choose another name.")
         cursor.expect("AS")
         cursor.expect_kind(TokenType.L_PAREN, "(")
@@ -138,6 +139,8 @@ def _items(cursor: Cursor) -> tuple[tuple[Piece, ...], list[Window]]:
         if piece is None:
             cursor.fail("a column or an expression")
         items.append(piece)
+        if str(piece).endswith("*") and cursor.word() in ("EXCEPT", "MINUS") and cursor.word(1) == "(":
+            raise cursor.here().error("* takes no EXCEPT or REPLACE", "Name the columns.")
         windows += [window_clause(clause) for clause in cursor.clauses_since(first)]
         if not cursor.accept_kind(TokenType.COMMA):
             return tuple(items), windows
@@ -159,12 +162,14 @@ def _groups(cursor: Cursor) -> tuple[tuple[Piece, ...], list[Window]]:
     windows: list[Window] = []
     while True:
         first = cursor.at
+        refuse_grouping_sets(cursor)
         if (found := grouped_window(cursor)) is not None:
             windows.append(found)
         else:
             piece = cursor.until(*CLAUSES, *_REFUSED, commas=True)
             if piece is None:
                 cursor.fail("a column")
+            refuse_with(cursor, first)
             groups.append(piece)
         windows += [window_clause(clause) for clause in cursor.clauses_since(first)]
         if not cursor.accept_kind(TokenType.COMMA):
@@ -218,6 +223,7 @@ def _check(cursor: Cursor, *pieces: Iterable[Piece] | Piece) -> None:
     """Read every expression once for its syntax, so that all mistakes are told together."""
     for one in pieces:
         for piece in [one] if isinstance(one, Piece) else one:
+            refuse_sub_queries(piece)
             try:
                 check_syntax(piece)
             except SqlError as error:

@@ -20,10 +20,11 @@ from millstream.sql.statements import (
     Timed,
     Within,
 )
+from millstream.sql.text import Piece, statements
 
 SOURCES = ("parquet", "csv", "json", "rate", "kafka")
 _FILES = ("parquet", "csv", "json")
-_AFTER_LENGTH = ("STEP", "PER", "LULL", "OPTIONS")
+_AFTER_LENGTH = ("STEP", "PER", "LULL", "IDLE", "OPTIONS")
 
 
 def read_stream(cursor: Cursor, start: int) -> CreateStream:
@@ -72,13 +73,29 @@ def read_table(cursor: Cursor, start: int) -> CreateTable:
     return CreateTable(piece=cursor.piece(start), name=name, columns=columns, format=format, path=path, options=options)
 
 
+def read_columns(text: str) -> tuple[Column, ...]:
+    """The columns that a text declares, with nothing around them.
+
+    >>> [(one.name.text, str(one.kind)) for one in read_columns("ts TIMESTAMP, tags ARRAY<STRING>")]
+    [('ts', 'TIMESTAMP'), ('tags', 'ARRAY<STRING>')]
+    """
+    whole = f"({text})"
+    found = statements(whole)
+    if len(found) != 1:
+        raise Piece(whole, whole, 0, len(whole)).error("these are no columns", "Write ts TIMESTAMP, k STRING.")
+    cursor = Cursor(found[0])
+    columns = _columns(cursor)
+    cursor.finish()
+    return columns
+
+
 def _columns(cursor: Cursor) -> tuple[Column, ...]:
     if not cursor.accept_kind(TokenType.L_PAREN):
         return ()
     out: list[Column] = []
     while True:
         name = cursor.name("the name of a column")
-        if any(name.text == one.name.text for one in out):
+        if any(name.text.lower() == one.name.text.lower() for one in out):
             raise name.piece.error(f'the column "{name.text}" is declared twice', "Choose another name.")
         first = cursor.at
         depth = 0
@@ -135,7 +152,8 @@ def _progress(cursor: Cursor) -> Progress | None:
     attribute = cursor.name("a column")
     if cursor.accept("WITHIN"):
         span = _length(cursor, "WITHIN")
-        return Within(attribute=attribute, length=span, per=_per(cursor), piece=cursor.piece(start))
+        idle = _length(cursor, "IDLE") if cursor.accept("IDLE") else None
+        return Within(attribute=attribute, length=span, idle=idle, per=_per(cursor), piece=cursor.piece(start))
     if cursor.accept("TIMER"):
         cursor.accept("EVERY")
         every = _length(cursor, "EVERY")

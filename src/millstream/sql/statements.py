@@ -130,6 +130,18 @@ class FromName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FromSide:
+    """`LATE(q)` or `REJECTED(q)`: rows of a query that were late, or could not be used."""
+
+    piece: Piece
+    output: str
+    """late or rejected."""
+    name: Name
+    alias: Name | None = None
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FromQuery:
     """A sub-query."""
 
@@ -173,7 +185,7 @@ class FromJoin:
     window: Window | None = None
 
 
-From: TypeAlias = FromName | FromQuery | FromUnion | FromJoin
+From: TypeAlias = FromName | FromSide | FromQuery | FromUnion | FromJoin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,11 +259,12 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
-    """`PROGRESS ON ts WITHIN 5 seconds`, or `WITHIN 100 ROWS`."""
+    """`PROGRESS ON ts WITHIN 5 seconds [IDLE 30 seconds]`, or `WITHIN 100 ROWS`."""
 
     piece: Piece
     attribute: Name
     length: Length
+    idle: Length | None = None
     per: tuple[Name, ...] = ()
 
 

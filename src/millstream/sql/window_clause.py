@@ -158,7 +158,7 @@ class _Given:
         attribute = self._attribute()
         order = self.values.get("SATTR")
         ranked = None if order is None else _RANK.fullmatch(str(order))
-        if ranked is not None and ranked[1] != attribute.text and order is not None:
+        if ranked is not None and ranked[1].lower() != attribute.text.lower() and order is not None:
             raise order.error(f"only rank({attribute.text}) is possible", "Rank by the attribute of RANGE itself.")
         if order is not None and ranked is None and str(order).lower() not in _ROW_NUMBER:
             raise order.error(

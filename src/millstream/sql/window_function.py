@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import TokenType
 
-from millstream.core.errors import nearest
+from millstream.core.errors import SqlError, nearest
 from millstream.sql.cursor import Cursor
+from millstream.sql.foreign import shifted
 from millstream.sql.lengths import length
 from millstream.sql.statements import Cumulating, Length, Name, Sessions, Sliding, Window
 from millstream.sql.text import Piece
@@ -56,6 +57,8 @@ class TableFunction:
             named = cursor.word()
             place = cursor.here()
             cursor.at += 2
+            if named == "OFFSET" and self.name in ("TUMBLE", "HOP"):
+                self._offset(cursor)
             if named not in ("TIMECOL", *wanted):
                 raise place.error(f"{self.name} has no argument {named}", nearest(named, ("TIMECOL", *wanted)))
         if cursor.accept("DESCRIPTOR"):
@@ -67,10 +70,26 @@ class TableFunction:
         if piece is None:
             cursor.fail("an interval")
         free = [one for one in wanted if one not in self.lengths]
+        if not free and self.name in ("TUMBLE", "HOP"):
+            raise self._shifted(length(piece, "the offset"))
         if not free:
             raise piece.error(f"{self.name} has an argument too many", _usage(self.name))
         name = named or free[0]
         self.lengths[name] = length(piece, name)
+
+    def _offset(self, cursor: Cursor) -> None:
+        piece = cursor.until(commas=True)
+        if piece is None:
+            cursor.fail("an interval")
+        raise self._shifted(length(piece, "the offset"))
+
+    def _shifted(self, offset: Length) -> SqlError:
+        """Windows that begin at an offset, which are written in another way here."""
+        size, attribute = self.lengths.get("SIZE"), self.attribute
+        hint = "Use [RANGE …, START …] with a start before the first row."
+        if size is not None and attribute is not None:
+            hint = shifted(attribute.text, size, self.lengths.get("SLIDE"), offset)
+        return offset.piece.error(f"{self.name} has no offset", hint)
 
     def _window(self, piece: Piece, attribute: Name) -> Window:
         keys = tuple(self.partition)
@@ -113,7 +132,8 @@ def grouped_window(cursor: Cursor) -> Window | None:
             f"{word.lower()} has {len(lengths)} lengths", "Write window(ts, '10 minutes'[, '5 minutes'])."
         )
     if len(lengths) == 3:
-        raise lengths[2].piece.error("windows cannot be shifted by a start time", "Use [RANGE …, START …] instead.")
+        hint = shifted(attribute.text, lengths[0], lengths[1], lengths[2])
+        raise lengths[2].piece.error("windows cannot be shifted by a start time", hint)
     if word == "SESSION_WINDOW":
         return Sessions(piece=whole, attribute=attribute, gap=lengths[0])
     slide = lengths[1] if len(lengths) > 1 else None

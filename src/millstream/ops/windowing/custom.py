@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
 from millstream.core.domain import END
-from millstream.core.window import UserDefined
-from millstream.kernels.partials import Answers, Merged
+from millstream.core.progress import Progress
+from millstream.core.window import WHOLE, UserDefined
+from millstream.kernels.partials import Answers, Merged, Partials
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import ByWindow
+
+_NEVER = "__never"
+"""A condition that holds of no row."""
 
 
 class CustomWindows(ByWindow):
@@ -19,6 +25,8 @@ class CustomWindows(ByWindow):
         """Windows by two functions."""
         super().__init__(spec)
         self.window = window
+        self.answers_nothing = window == WHOLE and not spec.groups
+        """As in SQL, an aggregate of all rows has an answer even if there were none."""
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         values, inverse = np.unique(ticks, return_inverse=True)
@@ -31,6 +39,20 @@ class CustomWindows(ByWindow):
             self.absorb(self.partials.lift(rows.take(pa.array(row)), np.concatenate(each)))
             self.meter.accepted += len(np.unique(row))
         return []
+
+    def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
+        if self.answers_nothing and now.ended and not before.ended and not self.store.segments:
+            self.meter.punctuations += 1
+            return [self._of_nothing()]
+        return super()._advance(port, before, now)
+
+    def _of_nothing(self) -> pa.Table:
+        """The answer to no rows: what each aggregate says of a row that its filter leaves out."""
+        row = pa.table({field.name: pa.nulls(1, field.type) for field in self.spec.row_schema})
+        row = row.append_column(_NEVER, pa.array([False]))
+        partials = Partials([replace(one, filter=_NEVER) for one in self.spec.aggregates], ())
+        merged = partials.merge([partials.lift(row, np.zeros(1, dtype=np.int64))])
+        return self.results(partials.lower(merged), merged.groups)
 
     def _extents(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, inverse = np.unique(wids, return_inverse=True)

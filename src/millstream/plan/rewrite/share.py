@@ -11,7 +11,7 @@ from millstream.plan.nodes import Node
 from millstream.plan.plan import Plan
 
 Known: TypeAlias = dict[Hashable, list[tuple[str, Any, Node]]]
-"""By kind and inputs: the name of a node's state, what it says, and the node."""
+"""By kind, inputs and what it says, as far as that can be hashed: the name of its state, all it says, and the node."""
 
 
 def share(plan: Plan) -> Plan:
@@ -32,7 +32,7 @@ def share(plan: Plan) -> Plan:
     known: Known = {}
     made: list[Node] = []
     for root in alone.roots:
-        theirs = frozenset(name for other in alone.roots if other.name in root.upon for name in other.held)
+        theirs = frozenset(name for other in alone.older(root) if other.name != root.name for name in other.held)
         made.append(_joined(root.node, known, root.held, theirs))
     return alone.with_nodes(made)
 
@@ -55,12 +55,20 @@ def _canonical(node: Node, name: str, theirs: frozenset[str], known: Known) -> N
         return node
     below = tuple(id(one) for one in nodes.inputs(node))
     says = tuple(_says(node))
-    alike = known.setdefault((type(node), below), [])
+    alike = known.setdefault((type(node), below, *filter(_is_hashable, says)), [])
     for their_name, their_says, first in alike:
         if their_says == says and (their_name == name or (not name and their_name in theirs)):
             return first
     alike.append((name, says, node))
     return node
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _repeatable(node: Node) -> bool:

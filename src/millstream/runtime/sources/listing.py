@@ -31,7 +31,7 @@ def named_path(given: str | Path) -> Path:
     path = local_path(given, "a source on this host", SourceError)
     if not path.exists():
         raise SourceError(
-            f'"{path}" does not exist',
+            f'"{given}" does not exist',
             hint=f"The current folder is {Path.cwd()}. Give the path of a file or a folder.",
         )
     return path
