@@ -74,6 +74,7 @@ from millstream.core.errors import (
 )
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.run import Run
+from millstream.runtime.sinks.compact import compact
 
 __version__ = "0.1.0"
 
@@ -108,6 +109,7 @@ __all__ = [
     "bool_and",
     "bool_or",
     "bounded_disorder",
+    "compact",
     "count",
     "count_distinct",
     "embedded",

@@ -177,36 +177,28 @@ def dense(per_tick: int) -> list[dict[str, int]]:
 
 
 def test_auto_takes_panes_where_a_window_has_many_rows_and_says_why() -> None:
-    # §4: 20 rows a pane, 5 panes a window: 26 updates a result against 100.
     expected = (
-        "strategy paned (auto: updates a result wid 100, paned 26; "
+        "strategy paned (auto: times the best in time or state: paned 1, wid 5; "
         "20 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
     )
 
     assert expected == chosen(dense(20), range=5, slide=1, top=ms.max("v"))
 
 
-def test_auto_takes_the_differential_combine_where_every_aggregate_has_an_inverse() -> None:
+def test_auto_takes_the_differential_combine_where_results_are_many_and_every_aggregate_has_an_inverse() -> None:
+    rows = [{"ts": ts, "k": ts, "v": 1} for ts in range(100)]
     expected = (
-        "strategy differential (auto: updates a result wid 100, paned 26, differential 23; "
-        "20 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
+        "strategy differential (auto: times the best in time or state: paned 1.43, differential 1.2, wid 60; "
+        "1 rows and 1 groups a pane, 60 panes a window, 1 a slide)"
     )
 
-    assert expected == chosen(dense(20), range=5, slide=1, n=ms.count())
+    assert expected == chosen(rows, range=60, slide=1, n=ms.count())
+    assert chosen(rows, range=60, slide=1, n=ms.max("v")).startswith("strategy paned ")
 
 
-def test_auto_takes_whole_windows_where_panes_are_nearly_empty() -> None:
-    expected = (
-        "strategy wid (auto: updates a result wid 5, paned 7; 1 rows and 1 groups a pane, 5 panes a window, 1 a slide)"
-    )
-
-    assert expected == chosen(dense(1), range=5, slide=1, top=ms.max("v"))
-
-
-def test_auto_takes_whole_windows_where_they_do_not_overlap() -> None:
-    assert chosen(dense(20), range=5, slide=5, n=ms.count()).startswith(
-        "strategy wid (auto: updates a result wid 100, "
-    )
+def test_auto_takes_panes_where_they_are_nearly_empty_and_where_windows_do_not_overlap() -> None:
+    assert chosen(dense(1), range=5, slide=1, top=ms.max("v")).startswith("strategy paned ")
+    assert chosen(dense(20), range=5, slide=5, n=ms.count()).startswith("strategy paned ")
 
 
 def test_auto_shares_panes_among_several_windows() -> None:
@@ -231,7 +223,7 @@ def test_panes_are_shown_once_they_are_what_was_chosen() -> None:
     engine.start(ms.available_now()).await_termination()
     panes = [line.strip() for line in engine.explain().splitlines() if line.strip().startswith("panes")]
 
-    assert ["panes of 2, 2 and 3 a window"] == panes
+    assert ["panes of 2, 2 and 3 a window", "panes of 4, 1 a window"] == panes
 
 
 # --- on Spark ---------------------------------------------------------------------------------------

@@ -168,7 +168,9 @@ class Lives:
         return engine.host.ledger.operators
 
     def results(self, name: str) -> list[Any]:
-        return [row for file in sorted((self.root / name).glob("*")) for row in pa.parquet.read_table(file).to_pylist()]
+        return [
+            row for file in sorted((self.root / name).glob("part-*")) for row in pa.parquet.read_table(file).to_pylist()
+        ]
 
 
 @pytest.fixture

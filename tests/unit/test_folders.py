@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -295,3 +296,63 @@ def test_a_manifest_that_another_driver_wrote_meanwhile_is_not_overwritten(tmp_p
     stream.select("ts").named("q")
     with pytest.raises(StateError, match="another driver has committed this epoch"):
         finished(engine, end=False)
+
+
+# --- compaction ------------------------------------------------------------------------------------------
+
+
+def many_files(folder: Path, sink: str, **options: Any) -> None:
+    engine = ms.Engine(host="local")
+    parts = [[{"ts": ts, "k": "ab"[ts % 2], "t": "x,\ny"}] for ts in range(20)]
+    stream = engine.stream("s", parts, progress=ms.ordered("ts"))
+    getattr(stream.select("ts", "k", "t").named("q"), sink)(folder, **options)
+    finished(engine)
+
+
+def read_back(folder: Path, kind: str) -> list[Any]:
+    options = {"partitioning": "hive"} if kind == "parquet" else {}
+    if kind == "csv":
+        parsed = pa_csv.ParseOptions(newlines_in_values=True)
+        options["format"] = ds.CsvFileFormat(parse_options=parsed)
+    rows = ds.dataset(folder, **{"format": kind, **options}).to_table().to_pylist()
+    return sorted((row["ts"], row["k"], row["t"]) for row in rows)
+
+
+@pytest.mark.parametrize(("kind", "partition_by"), [("parquet", ()), ("parquet", "k"), ("csv", ()), ("json", ())])
+def test_small_files_become_few_with_the_same_rows(tmp_path: Path, kind: str, partition_by: Any) -> None:
+    out = tmp_path / "out"
+    many_files(out, f"to_{kind}", partition_by=partition_by)
+    before = read_back(out, kind)
+    gone = ms.compact(out)
+
+    assert 20 - (2 if partition_by else 1) == gone
+    assert before == read_back(out, kind)
+    assert 0 == ms.compact(out)
+
+
+def test_a_compaction_that_is_cut_off_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    many_files(out, "to_parquet")
+    before = read_back(out, "parquet")
+    unlink, left = Path.unlink, [5]
+
+    def cut_off(self: Path, *args: Any, **named: Any) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        unlink(self, *args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            ms.compact(out)
+    ms.compact(out)
+
+    assert before == read_back(out, "parquet")
+    assert 1 == len(list(out.glob("part-*")))
+
+
+def test_only_folders_of_results_are_compacted(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(SinkError, match="is no folder that a query has written to"):
+            ms.compact(folder)

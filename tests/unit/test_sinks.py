@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
+import millstream as ms
 from millstream.core.errors import SinkError, StateError
 from millstream.runtime.sinks import (
     CallbackSink,
@@ -196,3 +197,22 @@ def test_the_console_is_silent_about_nothing_left_out() -> None:
 def test_the_console_refuses_a_negative_number_of_rows() -> None:
     with pytest.raises(SinkError, match="rows=-1 is negative"):
         ConsoleSink(rows=-1)
+
+
+def test_late_rows_that_nobody_asked_for_do_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("millstream.api.query.SAMPLE", 25)
+    made = ms.Engine(host="local")
+    late = [[{"ts": 1000}], *([{"ts": 1}] * 10 for _ in range(20))]
+    stream = made.stream("s", late, progress=ms.ordered("ts"))
+    sampled = stream.window("ts", range=10).agg(n=ms.count()).named("sampled")
+    asked = stream.window("ts", range=20).agg(n=ms.count()).named("asked")
+    asked.late.to_memory()
+    run = made.start(ms.available_now())
+    run.await_termination()
+
+    assert 25 == sampled.late.table().num_rows
+    assert 200 == asked.late.table().num_rows
+    assert {200} == {query["books"]["late"] for query in run.progress["queries"].values()}
+    assert 1 == caplog.text.count("the others are only counted")

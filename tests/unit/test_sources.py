@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -10,14 +11,18 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+import millstream as ms
 from millstream.core.errors import SourceError
+from millstream.runtime.batch import Batch
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.sources import files, make_source
 from millstream.runtime.sources.csv_file import _read_careful, _read_fast
 from millstream.runtime.sources.dicts import infer, read_dicts
+from support.in_process import engine as engine_on_disk
 
 INT = pa.schema([("x", pa.int64())])
 BID = pa.schema([("ts", pa.timestamp("us", "UTC")), ("price", pa.int64()), ("who", pa.string())])
@@ -456,7 +461,7 @@ def test_a_file_position_survives_json_and_resumes_in_the_middle(tmp_path: Path)
     rest = list(again.batches())
 
     assert [10, 11, 12, 20] == first.rows["x"].to_pylist()
-    assert {"done": [], "current": ["1.csv", "2.csv"], "rows": 4} == position
+    assert {"done": {}, "current": ["1.csv", "2.csv"], "rows": 4} == position
     assert [[21, 22], [30, 31, 32]] == [batch.rows["x"].to_pylist() for batch in rest]
     assert [2, 0, 1] == [len(batch.unreadable) for batch in [first, *rest]]
     assert [[21, 22], [30, 31, 32]] == values(source)
@@ -747,3 +752,97 @@ def test_two_objects_on_one_line_are_not_json_lines(tmp_path: Path) -> None:
 
     assert [3] == batch.rows["x"].to_pylist()
     assert ['{"x": 1}{"x": 2}'] == [row.raw for row in batch.unreadable]
+
+
+# --- order, change and restarts -------------------------------------------------------------------------
+
+
+def three_files(folder: Path) -> None:
+    for i, (name, low) in enumerate([("a", 20), ("b", 0), ("c", 10)]):
+        pq.write_table(pa.table({"ts": [low + 5, low], "k": ["x", "y"]}), folder / f"{name}.parquet")
+        os.utime(folder / f"{name}.parquet", (1000 - i, 1000 - i))
+
+
+@pytest.mark.parametrize(("order_by", "expected"), [("name", "abc"), ("modified", "cba"), ("ts", "bca")])
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_files_are_taken_in_the_order_that_is_asked_for(
+    tmp_path: Path, order_by: str, expected: str, suffix: str
+) -> None:
+    three_files(tmp_path)
+    if suffix == "csv":
+        for path in list(tmp_path.iterdir()):
+            written = path.with_suffix(".csv")
+            pa_csv.write_csv(pq.read_table(path), written)
+            os.utime(written, (path.stat().st_mtime, path.stat().st_mtime))
+            path.unlink()
+    first = {20: "a", 0: "b", 10: "c"}
+    found = [first[min(batch.rows["ts"].to_pylist())] for batch in files(tmp_path, order_by=order_by).batches()]
+
+    assert expected == "".join(found)
+
+
+def test_an_order_that_is_none_is_refused(tmp_path: Path) -> None:
+    three_files(tmp_path)
+    with pytest.raises(SourceError, match="files cannot be ordered by 'tz'"):
+        files(tmp_path, order_by="tz")
+
+
+def test_a_file_that_changes_after_it_was_read_is_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    three_files(tmp_path)
+    source = files(tmp_path)
+    assert 3 == len(list(source.batches()))
+    pq.write_table(pa.table({"ts": [1, 2, 3], "k": ["x", "y", "z"]}), tmp_path / "b.parquet")
+    again = files(tmp_path)
+    again.seek(source.position)
+    for _ in range(2):
+        assert [] == list(again.batches())
+
+    assert 1 == caplog.text.count("have changed since they were read, and are not read again: b.parquet.")
+
+
+class Counting:
+    """A source that knows of no position."""
+
+    schema = pa.schema([("ts", pa.int64())])
+
+    def batches(self) -> Any:
+        yield Batch(pa.table({"ts": [1, 2, 3]}))
+
+
+class Live(Counting):
+    """A source that hands over only what nobody has taken."""
+
+    live = True
+
+
+def test_a_source_that_cannot_go_on_where_it_was_is_not_read_twice_in_silence(tmp_path: Path) -> None:
+    for life in range(2):
+        made = engine_on_disk(tmp_path / "ck", 1)
+        made.stream("s", Counting(), progress=ms.ordered("ts")).select("ts").named("q")
+        run = made.start(ms.available_now())
+        if life == 0:
+            run.await_termination()
+            continue
+        with pytest.raises(SourceError, match="a Counting, cannot go on where it was"):
+            run.await_termination()
+    for _ in range(2):
+        made = engine_on_disk(tmp_path / "live", 1)
+        made.stream("s", Live(), progress=ms.ordered("ts")).select("ts").named("q")
+        made.start(ms.available_now()).await_termination()
+
+
+def test_many_late_rows_of_a_back_fill_are_told_of_at_its_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    three_files(tmp_path)
+    late = {}
+    for order_by in ("name", "ts"):
+        made = ms.Engine(host="local")
+        stream = made.stream("s", files(tmp_path, order_by=order_by), progress=ms.bounded_disorder("ts", 5))
+        query = stream.window("ts", range=10).agg(n=ms.count()).named("q")
+        made.start(ms.available_now()).await_termination()
+        late[order_by] = query.late.table().num_rows
+        assert (order_by == "name") == ("4 of 6 rows of stream 's' were late" in caplog.text)
+        caplog.clear()
+
+    assert {"name": 4, "ts": 0} == late

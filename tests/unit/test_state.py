@@ -488,7 +488,7 @@ def test_what_is_staged_is_seen_by_nobody_until_it_is_published_and_again_change
     publish(outputs, "ck", again=False)
     publish(outputs, "ck", again=True)
 
-    assert ["_millstream.json", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
+    assert ["_millstream", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
     assert TABLE.equals(ds.dataset(tmp_path).to_table())
 
 
@@ -500,7 +500,7 @@ def test_two_attempts_at_an_epoch_cannot_spoil_each_other_s_files(tmp_path: Path
 
     assert TABLE.equals(ds.dataset(tmp_path).to_table())
     sweep([ParquetSink(tmp_path)])
-    assert ["_millstream.json", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
+    assert ["_millstream", "part-00000007-1-00003.parquet"] == sorted(path.name for path in tmp_path.iterdir())
 
 
 def test_a_staged_file_that_is_gone_is_no_small_matter(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

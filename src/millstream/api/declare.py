@@ -26,7 +26,13 @@ from millstream.sql.types import read_type
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
 
-_FILE_OPTIONS = {"epoch_files": int, "epoch_rows": int, "pattern": str, "maxFilesPerTrigger": int}
+_FILE_OPTIONS = {
+    "epoch_files": int,
+    "epoch_rows": int,
+    "pattern": str,
+    "order_by": str,
+    "maxFilesPerTrigger": int,
+}
 _RATE_OPTIONS = {"rowsPerSecond": int, "rows": int, "start": str}
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 
@@ -132,7 +138,7 @@ def _source(engine: Engine, statement: sql.CreateStream, schema: pa.Schema | Non
             if engine.spark is not None and set(options) <= {"rowsPerSecond"}:
                 return _scan().rate_frame(engine.spark, options.get("rowsPerSecond", 1))
             return Rate(options.get("rowsPerSecond", 1), options.get("rows"), options.get("start"))
-        case name if engine.spark is not None and "epoch_rows" not in options:
+        case name if engine.spark is not None and options.keys().isdisjoint({"epoch_rows", "order_by"}):
             return _scan().file_frame(engine.spark, path, name, schema, **options)
         case name:  # only this process can cut a file
             return files(path, name, schema=schema, **options)

@@ -314,19 +314,42 @@ class Engine:
         self._marked = self._marked or allowed
         if not allowed:
             refuse(self.check(end_of_stream=end_of_stream), self._places)
-        new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
-        names = [source.name for query in new for source in nodes.sources(query.node)]
-        self.host.add(new, {name: self._sources[name] for name in names})
-        before = nothing_yet({key: query.node for key, query in self._queries.items()})
+        self._hand_over()
         self._run = Run(
             self.host,
             trigger or AvailableNow(),
             end_of_stream=end_of_stream,
             name=name,
-            before=before,
+            before=nothing_yet({key: query.node for key, query in self._queries.items()}),
             listeners=self._listeners,
         )
         return self._run
+
+    def drain(self, name: str) -> None:
+        """Let a query give all that it holds, as if its streams had ended here, and remove it from the checkpoint.
+
+        For a query that is to be changed: run this with the query as it was. Then declare the changed one, which begins
+        with the rows to come. The other queries go on as if nothing had happened.
+        """
+        if self._run is not None and self._run.is_active:
+            raise PlanError("the engine is running", hint="Stop the run first.")
+        if name not in self._queries:
+            known = nearest(name, self._queries) if self._queries else "Declare it as it was when it ran."
+            raise PlanError(f"there is no query {name!r}", hint=known)
+        if not hasattr(self.host, "drain"):
+            raise PlanError(
+                "the local host keeps no checkpoint to remove a query from",
+                hint="Start it with end_of_stream=True: that lets it give all that it holds.",
+            )
+        self._hand_over()
+        self.host.drain(name)
+        del self._queries[name]
+
+    def _hand_over(self) -> None:
+        """Tell the host of the queries that are new to it."""
+        new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
+        names = [source.name for query in new for source in nodes.sources(query.node)]
+        self.host.add(new, {name: self._sources[name] for name in names})
 
     def on_epoch(self, fn: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
         """Have `fn(report)` called after each epoch, in the thread of the run; it is what `run.progress` then gives.

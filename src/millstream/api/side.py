@@ -10,15 +10,20 @@ import pyarrow as pa
 
 from millstream.api.output import Output
 from millstream.core.errors import PlanError
-from millstream.runtime.batch import Batch
+from millstream.runtime.batch import Batch, Sink
+from millstream.runtime.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from millstream.api.query import Query
     from millstream.api.stream import Stream
 
 
+SAMPLE = 10_000
+"""So many late or rejected rows are kept where nobody asked for them."""
+
+
 class SideOutput(Output):
-    """Late or rejected rows of a query."""
+    """Late or rejected rows of a query. Without a sink the first 10,000 are kept in memory; the books count all."""
 
     def __init__(self, word: str, schema: pa.Schema, query: Query) -> None:
         """Rows of this schema; `word` is late or rejected."""
@@ -65,6 +70,13 @@ class SideOutput(Output):
         self._add(handed)
         self._stream = engine.stream(name or f"{self.query.name}_{self.word}", handed, progress=progress)
         return self._stream
+
+    def resolved(self) -> list[Sink]:
+        """The sinks to write to; without any, a sample is kept in memory, so that a long run does not fill it."""
+        if not self.sinks:
+            self._memory = MemorySink(SAMPLE, self.what)
+            self._add(self._memory)
+        return self.sinks
 
     def _schema(self) -> pa.Schema:
         return self.schema

@@ -23,6 +23,7 @@ from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, TERMINATED, print_json
 from millstream.core.errors import PlanError, SqlError
 from millstream.core.problem import Problem
+from millstream.runtime.late_rows import REMEDY, late_warnings
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.console import ConsoleSink
 
@@ -160,4 +161,6 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
     for name, one in summary["queries"].items():
         open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
         console.print(Text(f"{name}: {one['rows_out']:,} rows{open_windows}"))
+    for said in late_warnings(progress):
+        console.print(Text(f"{said}. {REMEDY}.", style="yellow"))
     console.print(f"{'stopped after' if stopped else 'done in'} {summary['epochs']} epochs")

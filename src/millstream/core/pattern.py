@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from millstream.core.errors import PatternError
+from millstream.core.key import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class Equal:
     """Just this value."""
 
     value: Any
+
+    def __post_init__(self) -> None:
+        """Keep the value that stands for its equals."""
+        object.__setattr__(self, "value", canonical(self.value))
 
     def __str__(self) -> str:
         """As written in a transcript."""
@@ -86,6 +91,7 @@ class OneOf:
         """Refuse the empty set, for the same reason."""
         if not self.values:
             raise PatternError("one-of has no values", hint="Name at least one value.")
+        object.__setattr__(self, "values", frozenset(map(canonical, self.values)))
 
     def __str__(self) -> str:
         """As written in a transcript."""
@@ -106,6 +112,7 @@ def value_matches(pattern: ValuePattern, value: Any) -> bool:
         return True
     if value is None:
         return False
+    value = canonical(value)
     points = _points(pattern)
     if points is not None:
         return value in points

@@ -12,6 +12,7 @@ from typing import Any
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.errors import PunctuationError
+from millstream.core.key import key_of
 from millstream.core.pattern import Equal
 from millstream.core.punctuation import Punctuation
 
@@ -91,9 +92,9 @@ class Progress:
         if group:
             for (name, keys), bounds in self.grouped.items():
                 if name == attribute and all(key in group for key in keys):
-                    best = max(best, bounds.get(tuple(group[key] for key in keys), BOTTOM))
+                    best = max(best, bounds.get(key_of(group[key] for key in keys), BOTTOM))
             for keys, over in self.over.items():
-                if all(key in group for key in keys) and tuple(group[key] for key in keys) in over:
+                if all(key in group for key in keys) and key_of(group[key] for key in keys) in over:
                     return END
         return best
 
@@ -134,7 +135,7 @@ class Progress:
         else:
             names = tuple(sorted(group))
             bounds = self.grouped.setdefault((attribute, names), {})
-            bounds[tuple(group[name] for name in names)] = bound
+            bounds[key_of(group[name] for name in names)] = bound
         return True
 
 

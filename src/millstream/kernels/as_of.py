@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
 from millstream.kernels.group import codes
+from millstream.kernels.ordering import sorted_rows
 
 _NONE = np.empty(0, dtype=np.int64)
 
@@ -19,8 +20,8 @@ _NONE = np.empty(0, dtype=np.int64)
 def in_order(groups: np.ndarray, ticks: np.ndarray, others: pa.Table) -> np.ndarray:
     """The places of rows in order; of rows with one group and tick the greatest by `others` is last.
 
-    The columns of `others` count from the first to the last, null is below every value, and what Arrow cannot order
-    is ordered as text. So the order does not depend on that of arrival.
+    The columns of `others` count from the first to the last, null is below every value, NaN above every number, and
+    what Arrow cannot order is ordered as text. So the order does not depend on that of arrival.
 
     >>> in_order(np.array([1, 0, 0]), np.array([5, 7, 7]), pa.table({"v": [1, 9, 3]})).tolist()
     [2, 1, 0]
@@ -34,8 +35,7 @@ def in_order(groups: np.ndarray, ticks: np.ndarray, others: pa.Table) -> np.ndar
     keys = {"group": pa.array(groups[rows]), "tick": pa.array(ticks[rows])}
     keys |= {f"column {i}": _orderable(column.take(pa.array(rows))) for i, column in enumerate(others.columns)}
     table = pa.table(keys)
-    sort_keys = [(name, "ascending", "at_start") for name in table.column_names]
-    order[tied] = rows[pc.sort_indices(table, sort_keys=sort_keys).to_numpy()]
+    order[tied] = rows[sorted_rows(table, [(name, False) for name in table.column_names], nulls="at_start")]
     return order
 
 

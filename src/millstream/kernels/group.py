@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.errors import SchemaError
+from millstream.core.key import canonical
 
 # Direct addressing is used while the table of counts stays within this multiple of the rows.
 _DENSITY = 4
@@ -82,6 +84,23 @@ def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:
     first = np.empty(size, dtype=np.int64)
     first[codes[::-1]] = np.arange(rows - 1, -1, -1)
     return Groups(codes, first)
+
+
+def tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The keys that the rows of a table have in some columns, as punctuation names them.
+
+    >>> tuples(pa.table({"k": [1.0, float("nan")]}), ["k"]) == [(1.0,), (NAN,)]
+    True
+    """
+    if not names:
+        return [()] * table.num_rows
+    columns = [_canonical(table[name]) for name in names]
+    return list(zip(*columns, strict=True))
+
+
+def _canonical(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    return [canonical(value) for value in values] if pa.types.is_floating(column.type) else values
 
 
 def cells(key: np.ndarray, groups: np.ndarray, n_groups: int) -> Cells:
@@ -153,6 +172,7 @@ def _encode_one(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, int]:
         array = array.cast(pa.float32())
     if pa.types.is_floating(array.type):
         array = pc.add(array, pa.scalar(0.0, array.type))  # -0.0 and 0.0 are one group
+        array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), array.type), array)  # NaN, whatever its bits
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 

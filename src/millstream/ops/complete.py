@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
-from millstream.kernels.group import encode
+from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
 
 
@@ -36,6 +36,6 @@ def _over(rows: pa.Table, names: tuple[str, ...], over: Set[tuple[Any, ...]]) ->
     """Which rows are of a group that is over: groups that are over add up, so the groups of the rows are looked up."""
     found = encode([rows[name] for name in names], rows.num_rows)
     keys = rows.select(list(names)).take(pa.array(found.first))
-    groups = zip(*(keys[name].to_pylist() for name in names), strict=True)
+    groups = tuples(keys, names)
     # A null key can be named by no punctuation.
     return np.array([None not in key and key in over for key in groups], dtype=np.bool_)[found.codes]

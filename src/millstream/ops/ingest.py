@@ -19,7 +19,7 @@ from millstream.core.generator import Generator, Seen, Supplied
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
-from millstream.kernels.group import encode
+from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.operator import Operator
@@ -156,4 +156,4 @@ def _keys(rows: pa.Table, names: tuple[str, ...]) -> tuple[list[tuple[Any, ...]]
     """The distinct keys of a table, and the code of each row."""
     found = encode([rows[name] for name in names], rows.num_rows)
     keys = rows.select(list(names)).take(pa.array(found.first))
-    return list(zip(*(keys[name].to_pylist() for name in names), strict=True)), found.codes
+    return tuples(keys, names), found.codes

@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.kernels.group import tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.turn import Turn
@@ -36,7 +37,8 @@ class Meter:
     """Rows that belong to no window: in a gap between windows, or before the declared start."""
     guarded: int = 0
     accepted: int = 0
-    """Rows that an operator has put into its state or has answered at once; counted where it does so."""
+    """Rows that an operator has put into its state or has answered at once; counted where it does so. A row that
+    goes on as it came is no longer counted."""
     punctuations: int = 0
     """Punctuations that let something go."""
     combines: int = 0
@@ -152,11 +154,11 @@ def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tu
         return out
     for (name, keys), bounds in progress.grouped.items():
         if name == attribute and set(keys) <= set(names):
-            own = [bounds.get(key, BOTTOM) for key in _tuples(groups, keys)]
+            own = [bounds.get(key, BOTTOM) for key in tuples(groups, keys)]
             out = np.maximum(out, np.array(own, dtype=np.int64))
     for keys, over in progress.over.items():
         if set(keys) <= set(names):
-            out[[i for i, key in enumerate(_tuples(groups, keys)) if key in over]] = END
+            out[[i for i, key in enumerate(tuples(groups, keys)) if key in over]] = END
     ordered = ordered_columns(groups.schema)
     for name in names:
         if name != attribute and name in progress.linear and name in ordered:
@@ -174,7 +176,3 @@ def _by_both(pattern: Pattern, attribute: str, groups: pa.Table, names: tuple[st
         return
     below = matching(Pattern(parts), groups, ordered_columns(groups.schema))
     out[below] = np.maximum(out[below], own.bound)
-
-
-def _tuples(groups: pa.Table, keys: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    return list(zip(*(groups[key].to_pylist() for key in keys), strict=True))

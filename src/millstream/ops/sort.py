@@ -55,4 +55,5 @@ class Sort(Operator):
         kept = held.filter(pa.array(~ready)).combine_chunks()
         self.store.replace([Segment({_HELD: kept}, int(left.min()), int(left.max()))] if len(left) else [])
         self.meter.punctuations += 1
+        self.meter.accepted -= len(order)  # they go on
         return [held.take(pa.array(order))]

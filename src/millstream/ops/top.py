@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.core.progress import Progress
 from millstream.kernels.group import encode
+from millstream.kernels.ordering import sorted_rows
 from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
@@ -54,6 +54,7 @@ class Top(Operator):
         self.meter.punctuations += 1
         self._keep(held.filter(pa.array(~ready)))
         leaving = held.filter(pa.array(ready))
+        self.meter.accepted -= leaving.num_rows  # they go on
         if self.number is not None:
             leaving = leaving.append_column(self.number, pa.array(self._places(leaving) + 1))
         return [leaving]
@@ -72,14 +73,14 @@ class Top(Operator):
     def _first(self, rows: pa.Table) -> pa.Table:
         """The rows that are among the first of their group, those of a group one after the other, in order."""
         asked = {name for name, _ in self.order}
-        sorting = [(name, "ascending") for name in reversed(self.keys)]
-        sorting += [(name, "descending" if down else "ascending") for name, down in self.order]
+        sorting = [(name, False) for name in reversed(self.keys)]
+        sorting += self.order
         sorting += [
-            (field.name, "ascending")
+            (field.name, False)
             for field in rows.schema
             if field.name not in asked and field.name not in self.keys and not pa.types.is_nested(field.type)
         ]
-        ordered = rows.take(pc.sort_indices(rows, sort_keys=sorting))
+        ordered = rows.take(pa.array(sorted_rows(rows, sorting)))
         return ordered if self.limit is None else ordered.filter(pa.array(self._places(ordered) < self.limit))
 
     def _places(self, rows: pa.Table) -> np.ndarray:

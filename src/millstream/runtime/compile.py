@@ -29,7 +29,7 @@ from millstream.ops.sort import Sort
 from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.ops.windowing.adaptive import Adaptive
-from millstream.ops.windowing.auto import Undecided
+from millstream.ops.windowing.auto import Look, Undecided
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.bins import OnePass
 from millstream.ops.windowing.buffered import Buffered
@@ -41,11 +41,11 @@ from millstream.ops.windowing.rows import ROW_NUMBER, RowWindows
 from millstream.ops.windowing.session import Sessions
 from millstream.ops.windowing.several import Several
 from millstream.ops.windowing.slide_by_tuple import ListedWindows
-from millstream.ops.windowing.smoothed import Smoothed
+from millstream.ops.windowing.smoothed import Smoothed, computing
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
-from millstream.plan.cost import Choice, Statistics, choose, several
+from millstream.plan.cost import Choice, Statistics, better, choose, several
 
 Note = Callable[[Choice], None]
 """Told which strategy was chosen, and why."""
@@ -182,7 +182,7 @@ def _sliding(node: nodes.Aggregate, spec: Spec, note: Note) -> Operator:
     if node.choice is not None:
         return _with_strategy(node.choice.strategy, node, spec, windows)
     if node.strategy == "auto":
-        return Undecided(spec, windows, lambda *seen: _chosen(node, spec, windows, seen, note))
+        return Undecided(spec, windows, lambda seen: _chosen(node, spec, windows, seen, note))
     return _with_strategy(node.strategy, node, spec, windows)
 
 
@@ -212,10 +212,7 @@ def _smoothed(node: nodes.Aggregate, operator: WindowOperator | Several) -> Oper
     return Smoothed(operator, node.flush, windows)
 
 
-def _chosen(
-    node: nodes.Aggregate, spec: Spec, windows: tuple[Sliding, ...], seen: tuple[int, ...], note: Note
-) -> Operator:
-    rows, panes, cells = seen
+def _chosen(node: nodes.Aggregate, spec: Spec, windows: tuple[Sliding, ...], seen: Look, note: Note) -> Operator:
     shared = Paned(spec, windows)
     if len(windows) > 1:
         choice = several(len(windows))
@@ -223,7 +220,7 @@ def _chosen(
         shape = shared.shapes[0]
         kernels = [one.kernel for one in spec.aggregates]
         choice = choose(
-            Statistics(rows=rows, panes=panes, cells=cells),
+            statistics(seen),
             length=shape.length,
             step=shape.step,
             differential=all(kernel.difference is Difference.FULL for kernel in kernels),
@@ -231,6 +228,40 @@ def _chosen(
         )
     note(choice)
     return _with_strategy(choice.strategy, node, spec, windows)
+
+
+def reconsidered(
+    undecided: Undecided, node: nodes.Node, now: Operator, rows: pa.Table
+) -> tuple[Operator, Choice] | None:
+    """Another operator with the same state, if rows like these make another strategy so much better."""
+    inner = computing(now)
+    if not isinstance(node, nodes.Aggregate) or type(inner) not in (Paned, Differential) or len(undecided.windows) > 1:
+        return None
+    assert isinstance(inner, Paned)
+    if any(one.kernel.difference is not Difference.FULL for one in inner.spec.aggregates):
+        return None
+    shape = inner.shapes[0]
+    was = "paned" if type(inner) is Paned else "differential"
+    choice = better(statistics(undecided.look(rows)), was, length=shape.length, step=shape.step)
+    if choice is None:
+        return None
+    made = _with_strategy(choice.strategy, node, undecided.spec, undecided.windows)
+    heir = computing(made)
+    # Both keep panes; the totals that one carries over the other can work out.
+    heir.store.replace([segment for segment in inner.store.segments if "fixed" in segment.tables])
+    heir.store.facts = inner.store.facts
+    heir.meter = inner.meter
+    if isinstance(now, Smoothed) and isinstance(heir, Paned):
+        now.inner = heir
+        return now, choice
+    heir.resume(inner.progress)
+    return heir, choice
+
+
+def statistics(seen: Look) -> Statistics:
+    """What a look at rows showed."""
+    rows, panes, cells, groups = seen
+    return Statistics(rows=rows, panes=panes, cells=cells, groups=groups)
 
 
 def _known(strategy: str) -> str:

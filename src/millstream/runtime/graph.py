@@ -15,7 +15,7 @@ from millstream.ops.windowing.auto import Undecided
 from millstream.ops.windowing.smoothed import Smoothed
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
-from millstream.runtime.compile import compile_node
+from millstream.runtime.compile import compile_node, reconsidered
 
 Deliver = Callable[[nodes.Node, pa.Table], None]
 """Takes the rows that leave a node."""
@@ -29,6 +29,8 @@ class Vertex:
     operator: Operator
     readers: list[tuple[Vertex, int]] = field(default_factory=list["tuple[Vertex, int]"])
     choice: Choice | None = None
+    undecided: Undecided | None = None
+    """What chose the operator, and looks again as rows come."""
     told: Progress = field(default_factory=Progress)
     """What the readers know of this operator's promises."""
 
@@ -73,7 +75,12 @@ class Graph:
     def push(self, vertex: Vertex, rows: pa.Table, deliver: Deliver, port: int = 0) -> None:
         """Rows arrive at an operator; whatever leaves it arrives at its readers."""
         if isinstance(vertex.operator, Undecided) and rows.num_rows:
+            vertex.undecided = vertex.operator
             vertex.operator = vertex.operator.decide(rows)
+        if vertex.undecided is not None and rows.num_rows and vertex.undecided.due():
+            found = reconsidered(vertex.undecided, vertex.node, vertex.operator, rows)
+            if found is not None:
+                vertex.operator, vertex.choice = found
         self._pass_on(vertex, vertex.operator.take(port, rows), deliver)
 
     def advance(self, vertex: Vertex, progress: Progress, deliver: Deliver, port: int = 0) -> None:

@@ -18,6 +18,7 @@ from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
+from millstream.runtime.migrate import shape, state_text
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, plan_text
 from millstream.runtime.promise import pattern_from, progress_from, progress_plain
@@ -109,6 +110,13 @@ class Ledger:
                 self.since[query] = {key: dict(self.meters[key]) for key in keys if key in self.meters}
         self.operators = {query: list(keys) for query, keys in operators.items()}
 
+    def rename(self, formerly: Mapping[str, str]) -> None:
+        """Go on with queries under the names that they have now."""
+        for by_query in (self.rows_out, self.operators, self.since):
+            for now, old in formerly.items():
+                if old in by_query:
+                    by_query[now] = by_query.pop(old)
+
     def before(self, query: str, key: str) -> Meter | None:
         """What a node had done before a query came."""
         return _meter(self.since[query][key]) if key in self.since.get(query, {}) else None
@@ -171,6 +179,8 @@ class Ledger:
             version=version,
             partitions=program.partitions,
             queries={target.name: plan_text(target.node) for target in program.targets},
+            states={target.name: state_text(target.node) for target in program.targets},
+            shapes={target.name: shape(target.node) for target in program.targets},
             segments=self.segments,
             facts=self.facts,
             streams=streams,
@@ -221,6 +231,8 @@ def settle_keys(program: Program, known: Mapping[str, Sequence[str]]) -> dict[st
     owner: dict[str, int] = {}
     for query, walk in walks.items():
         for i, key in zip(walk, known.get(query, ()), strict=False):
+            if not key:
+                continue
             if owner.setdefault(key, i) != i:
                 raise StateError(
                     f"the query {query!r} shares no operator with another now, as it did in this checkpoint",
@@ -236,25 +248,6 @@ def settle_keys(program: Program, known: Mapping[str, Sequence[str]]) -> dict[st
                 text += "'"
     program.keys = keys
     return {query: [keys[i] for i in walk] for query, walk in walks.items()}
-
-
-def check_plans(manifest: Manifest, program: Program) -> None:
-    """Refuse a restart with a query that is not what it was; queries may be added and removed."""
-    for target in program.targets:
-        before = manifest.queries.get(target.name)
-        text = plan_text(target.node)
-        if before is not None and before != text:
-            raise StateError(
-                f"the query {target.name!r} is not the one this checkpoint was made with: {_difference(before, text)}",
-                hint="Give the changed query another name, or start it with an empty checkpoint.",
-            )
-
-
-def _difference(before: str, now: str) -> str:
-    old, new = before.splitlines(), now.splitlines()
-    gone = [line.strip(" └├─│") for line in old if line not in new]
-    come = [line.strip(" └├─│") for line in new if line not in old]
-    return f"it had `{'; '.join(gone) or 'less'}` and now has `{'; '.join(come) or 'less'}`"
 
 
 def _meter(figures: Mapping[str, int]) -> Meter:

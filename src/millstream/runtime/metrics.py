@@ -12,8 +12,8 @@ from millstream.runtime.report import of_operator
 
 Since = Callable[[nodes.Node], Meter | None]
 """What a node had done before a query came; None if nothing."""
-_TAKING = (nodes.Aggregate, nodes.Join, nodes.AsOf, nodes.Enrich, nodes.Sort, nodes.Top)
-"""Operators that keep rows, or make others of them."""
+_TAKING = (nodes.Aggregate, nodes.Join, nodes.AsOf, nodes.Enrich)
+"""Operators that make other rows of those that come."""
 _LOST = ("late", "rejected", "filtered", "outside", "guarded")
 """Where a row can go besides results."""
 
@@ -30,7 +30,7 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
 
     Each figure is counted where it happens. `accepted` rows are in results or in state; `unaccounted` is what `rows_in`
     has more than all the others together, and is 0 unless a row was lost or counted twice. The books are those of the
-    streams up to the first operator above each that keeps rows or makes others of them. A stream that the query reads
+    streams up to the first operator above each that makes other rows of those that come. A stream that the query reads
     in several places is counted in each of them. `since` are the meters when the query came, where it came later.
     """
     account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST, "accepted"), 0)
@@ -51,8 +51,8 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
             account["accepted"] += sum(of(one, "rows_out") for one in inside)
             beyond.add(id(node))
             continue
+        account["accepted"] += of(node, "accepted")
         if isinstance(node, _TAKING):
-            account["accepted"] += of(node, "accepted")
             beyond.add(id(node))
         elif node is root:
             account["accepted"] += of(node, "rows_out")

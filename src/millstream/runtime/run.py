@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.runtime.display import watch
+from millstream.runtime.late_rows import REMEDY, late_warnings
 from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class Run:
                 report=self._note,
                 quiet=self._is_quiet,
             )
+            for said in late_warnings(self.progress):
+                log.warning("%s. %s.", said, REMEDY)
         except MillstreamError as error:
             error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
             self._error = error

@@ -35,13 +35,15 @@ from millstream.runtime.batch import Batch, Source
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
-from millstream.runtime.ledger import Ledger, StreamLedger, check_plans, settle_keys
+from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
+from millstream.runtime.migrate import check_states, held_by, renamed
 from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target
+from millstream.runtime.program import Program, Target, plan_text
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.repartition import repartition
+from millstream.runtime.sources import check_unseekable
 from millstream.runtime.staging import sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
@@ -50,6 +52,7 @@ from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_
 from millstream.spark.agreement import check_frames, check_next
 from millstream.spark.deliver import deliver
 from millstream.spark.failure import readable
+from millstream.spark.fit import check_session, check_worker
 from millstream.spark.follow import follow
 from millstream.spark.frames import Tags, arrow_schema, tagged
 from millstream.spark.jobs import Arrivals, Jobs
@@ -72,6 +75,8 @@ class SparkHost:
     """Runs queries over data frames and sources, an epoch at a time, with a checkpoint."""
 
     def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
+        if spark is not None:
+            check_session(spark)
         self.spark = spark
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
@@ -90,6 +95,8 @@ class SparkHost:
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._readers: dict[str, Iterator[Batch]] = {}
         self._opened = False
+        self._formerly: dict[str, str] = {}
+        """By query: the name that it had before this start, where that is another."""
         self._under_way: int | None = None
         self._query: StreamingQuery | None = None
         self._told: dict[str, Progress] = {}
@@ -128,8 +135,15 @@ class SparkHost:
 
     def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
         """How queries run: those that the checkpoint knows find their operators again."""
-        held = self.ledger.operators if self._opened else manifest.operators if manifest is not None else {}
-        return optimize(Plan.of(asked, held=held, distributed=True))
+        if self._opened or manifest is None:
+            held = self.ledger.operators if self._opened else {}
+            return optimize(Plan.of(asked, held=held, distributed=True))
+        plan = optimize(Plan.of(asked, held=manifest.operators, distributed=True))
+        # Columns that are read no longer, or again, put nodes between others: names go by the node, not by the place.
+        self._formerly = renamed({name: plan[name] for name in asked}, manifest)
+        held = held_by(plan, manifest, self._formerly)
+        same = all(manifest.operators.get(name) == keys for name, keys in held.items())
+        return plan if same else optimize(Plan.of(asked, held=held, distributed=True))
 
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
         """How queries run, or would."""
@@ -151,6 +165,8 @@ class SparkHost:
         try:
             with locked(self.checkpoint):
                 self.id = checkpoint_id(self.checkpoint)
+                if self.spark is not None:
+                    check_worker(self.spark)
                 self._open()
                 refuse_start(self._known(), end_of_stream=end_of_stream)
                 self._take_epochs(trigger, stopping, report, quiet)
@@ -196,13 +212,14 @@ class SparkHost:
         """Read the checkpoint, unless this host has it in hand already."""
         if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
             self._opened = False  # another driver has been here since
-        claim_folders(self.queries.values(), self.id)
+        self._formerly = {}
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
         targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
-            self._rewind(manifest)
+            self._rewind(manifest, plan)
+        claim_folders(self.queries.values(), self.id, self._formerly)
         self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
         if manifest is not None:
@@ -229,19 +246,65 @@ class SparkHost:
         streaming = all(isinstance(one, DataFrame) and one.isStreaming for one in streams)
         return layout(self.program, self.spark.version) if streaming else GROUPS
 
-    def _rewind(self, manifest: Manifest | None) -> None:
+    def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
         """Forget everything since the last manifest; sources go back to where they were then."""
         if manifest is not None:
-            check_plans(manifest, self.program)
+            texts = {target.name: plan_text(target.node) for target in self.program.targets}
+            check_states(plan, manifest, texts, self._formerly)
             self.manifests.check(manifest)
         self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
+        if manifest is not None:
+            held = held_by(plan, manifest, self._formerly)
+            self.ledger.rename(self._formerly)
+            self.ledger.operators |= held
         self.table_files.rewind()
         for name, source in self.sources.items():
             if isinstance(source, DataFrame):
                 continue
             position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
-            if position is not None and hasattr(source, "seek"):
+            if not hasattr(source, "seek") or not hasattr(source, "position"):
+                check_unseekable(name, source, known=name in self.ledger.streams)
+            elif position is not None:
                 source.seek(position)
+
+    def drain(self, name: str) -> None:
+        """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
+        try:
+            with locked(self.checkpoint):
+                self.id = checkpoint_id(self.checkpoint)
+                self._open()
+                self._drain(name)
+        except BaseException:
+            self._opened = False
+            raise
+
+    def _drain(self, name: str) -> None:
+        """A step in which only one query's operators learn, of the end; the others stay as they are."""
+        whole, ledger = self.program, self.ledger
+        target = next(one for one in whole.targets if one.name == name)
+        kept = {key for query, keys in ledger.operators.items() if query != name for key in keys}
+        mine = set(ledger.operators[name]) - kept
+        alone = Program([target], self.partitions)
+        alone.keys = [whole.keys[whole.index[id(node)]] for node in alone.nodes]
+        others = [segment for segment in ledger.segments if segment.operator not in mine]
+        facts = {key: found for key, found in ledger.facts.items() if key not in mine}
+        known = {source: (one.known, one.advanced) for source, one in self._streams().items()}
+        self.program = alone
+        try:
+            order = self._order({source.name: Progress(ended=True) for source in self._source_nodes()}, "all")
+            reports = self.jobs.settle(alone, order, f"drain {name}") if alone.depth else []
+            self._take_in(order, reports)
+        finally:
+            self.program = whole
+        for source, (was, told) in known.items():  # the streams have not ended for the others
+            ledger.streams[source].known, ledger.streams[source].advanced = was, told
+        ledger.segments, ledger.facts = others, facts
+        del ledger.operators[name]
+        self.program = Program([one for one in whole.targets if one.name != name], self.partitions)
+        ledger.welcome(settle_keys(self.program, ledger.operators))
+        ledger.forget(self.program)
+        self._commit([one for report in reports for one in report.staged], ledger.epoch)
+        del self.queries[name]
 
     # --- driving -------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from millstream.core.errors import StateError
+from millstream.core.key import canonical
 
 _TYPE = "$"
 
@@ -70,7 +71,7 @@ def restore(value: Any) -> Any:
     if isinstance(value, list):
         return [restore(item) for item in cast(list[Any], value)]
     if not isinstance(value, dict):
-        return value
+        return canonical(value)
     fields = cast(dict[str, Any], value)
     if _TYPE not in fields:
         return {key: restore(item) for key, item in fields.items()}

@@ -44,8 +44,10 @@ def locked(checkpoint: Path) -> Iterator[None]:
                 f"the checkpoint {checkpoint} is in use by {_holder(handle)}",
                 hint="Stop that run first, or give this one a checkpoint of its own.",
             ) from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        mine = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
+        if os.pread(handle, 4096, 0) != mine:
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, mine, 0)
         yield
     finally:
         os.close(handle)

@@ -51,7 +51,11 @@ class Manifest:
     version: str
     partitions: int
     queries: dict[str, str]
-    """Each query's plan as text: a restart with another plan is refused."""
+    """Each query's plan as text, for people."""
+    states: dict[str, str] = field(default_factory=dict[str, str])
+    """What each query's state depends on: a restart with something else is refused."""
+    shapes: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+    """Of each node of a query, inputs first: is it more than a cut of unread columns? Cuts may come and go."""
     segments: list[SavedSegment] = field(default_factory=list[SavedSegment])
     facts: dict[str, dict[int, Facts]] = field(default_factory=dict[str, dict[int, Facts]])
     """By operator and partition."""

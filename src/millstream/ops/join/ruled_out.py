@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Key, Progress
-from millstream.kernels.group import encode
+from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.join.spec import JoinSpec
@@ -63,5 +63,5 @@ def _by_group(rows: pa.Table, names: Iterable[str], bounds: Mapping[Key, int]) -
     names = list(names)
     found = encode([rows[name] for name in names], rows.num_rows)
     groups = rows.select(names).take(pa.array(found.first))
-    keys = zip(*(groups[name].to_pylist() for name in names), strict=True)
+    keys = tuples(groups, names)
     return np.array([bounds.get(key, BOTTOM) for key in keys], dtype=np.int64)[found.codes]

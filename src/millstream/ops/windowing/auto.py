@@ -1,4 +1,4 @@
-"""Undecided: looks at the first rows before a strategy is chosen, and then makes way for it."""
+"""Undecided: looks at the first rows before a strategy is chosen, makes way for it, and looks again as rows come."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.spec import Spec
 
-Build = Callable[[int, int, int], Operator]
-"""From rows, panes and cells of the first epoch to the operator that suits them."""
+_ENOUGH = 10_000
+"""So many rows show what all are like, and take little time to look at."""
+Look = tuple[int, int, int, int]
+"""Rows, panes, cells and groups of some rows."""
+Build = Callable[[Look], Operator]
+"""From what the first rows show to the operator that suits them."""
 
 
 class Undecided(Operator):
@@ -28,10 +32,22 @@ class Undecided(Operator):
         self.spec = spec
         self.windows = windows
         self.build = build
+        self._epochs = 0
+
+    def due(self) -> bool:
+        """Is it time to look again? In the epochs 2, 4, 8, …: what the rows are like changes slowly, and looking costs.
+
+        >>> once = Undecided.__new__(Undecided)
+        >>> once._epochs = 0
+        >>> [epoch for epoch in range(1, 20) if once.due()]
+        [2, 4, 8, 16]
+        """
+        self._epochs += 1
+        return self._epochs > 1 and self._epochs & (self._epochs - 1) == 0
 
     def decide(self, rows: pa.Table) -> Operator:
         """The operator for rows like these, told the progress so far. It has not taken the rows yet."""
-        chosen = self.build(*self._look(rows))
+        chosen = self.build(self.look(rows))
         chosen.resume(self.progress)
         return chosen
 
@@ -41,15 +57,17 @@ class Undecided(Operator):
             hint="A host must call decide() first.",
         )
 
-    def _look(self, rows: pa.Table) -> tuple[int, int, int]:
+    def look(self, rows: pa.Table) -> Look:
+        """What rows show of how many there are in a pane, and of how many groups."""
+        rows = rows.slice(0, _ENOUGH)
         rows = rows.filter(rows[self.spec.attribute].is_valid())
         if not rows.num_rows:
-            return 0, 0, 0
+            return 0, 0, 0, 0
         pane = common_pane(self.windows)
         panes = to_ticks(rows[self.spec.attribute]) // pane
         found = encode([rows[name] for name in self.spec.groups], rows.num_rows)
         at = cells(panes, found.codes, found.count)
-        return rows.num_rows, len(np.unique(at.key)), at.count
+        return rows.num_rows, len(np.unique(at.key)), at.count, found.count
 
     def promises(self) -> Progress:
         """Nothing but the end: no rows, no windows."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
+from millstream.kernels.group import tuples
 from millstream.kernels.ticks import to_ticks
 
 
@@ -50,8 +51,7 @@ def _least(rows: pa.Table, ends: np.ndarray, keys: Sequence[str]) -> dict[tuple[
     """By group: the least end of a window that it has rows of."""
     table = rows.select(list(keys)).append_column("__end", pa.array(ends))
     least = table.group_by(list(keys)).aggregate([("__end", "min")])
-    names = zip(*(least[key].to_pylist() for key in keys), strict=True)
-    return dict(zip(names, least["__end_min"].to_pylist(), strict=True))
+    return dict(zip(tuples(least, keys), least["__end_min"].to_pylist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,12 +58,16 @@ class Differential(Paned):
             entry = np.maximum(entry, self.first)
         leave = shape.leave(merged.key)
         # Panes that entered before `low` are in what was carried over; those that left by then are gone.
-        enters = np.flatnonzero((entry >= low[group]) & (entry < high[group]))
+        entering = (entry >= low[group]) & (entry < high[group])
+        if not any(_CARRIED in segment.tables for segment in self.store.segments):
+            # Nothing was carried over: another strategy has kept these panes so far.
+            entering |= (entry < low[group]) & (leave > low[group])
+        enters = np.flatnonzero(entering)
         leaves = np.flatnonzero((leave > low[group]) & (leave <= high[group]) & (entry < high[group]))
         self.meter.combines += len(enters) + len(leaves)
         carried, carried_group = self._carried(merged)
         at = cells(
-            np.concatenate((entry[enters], leave[leaves], low[carried_group])),
+            np.concatenate((np.maximum(entry, low[group])[enters], leave[leaves], low[carried_group])),
             np.concatenate((group[enters], group[leaves], carried_group)),
             len(low),
         )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.core.domain import END
 from millstream.core.progress import Progress
 from millstream.core.window import Rows
-from millstream.kernels.group import encode
+from millstream.kernels.group import encode, tuples
 from millstream.ops.windowing.paned import GroupBounds, Paned
 from millstream.ops.windowing.spec import Spec
 
@@ -99,7 +99,4 @@ def _rank(codes: np.ndarray, n: int) -> np.ndarray:
 
 
 def _keys(table: pa.Table, names: tuple[str, ...], index: np.ndarray) -> list[tuple[Any, ...]]:
-    if not names:
-        return [()] * len(index)
-    picked = table.select(list(names)).take(pa.array(index))
-    return list(zip(*(picked[name].to_pylist() for name in names), strict=True))
+    return tuples(table.take(pa.array(index)), names)

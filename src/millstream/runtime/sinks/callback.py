@@ -29,7 +29,7 @@ class CallbackSink:
             self._function(rows, epoch)
         except MillstreamError:
             raise
-        except Exception as error:
+        except BaseException as error:  # sys.exit() in a callback ends no thread of ours in silence
             name = getattr(self._function, "__qualname__", type(self._function).__name__)
             raise SinkError(
                 f"callback {name} failed in epoch {epoch}: {type(error).__name__}: {error}",

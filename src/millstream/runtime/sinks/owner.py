@@ -10,7 +10,7 @@ from typing import Any
 from millstream.core.errors import SinkError
 from millstream.state.files import write_text
 
-MARKER = "_millstream.json"
+MARKER = "_millstream"
 """Readers of folders pass over names that begin with an underscore."""
 
 

@@ -16,7 +16,7 @@ from millstream.runtime.sources.conform import as_table, own_schema
 from millstream.runtime.sources.files import FileSource, files
 from millstream.runtime.sources.tables import CallableSource, IterableSource, TableSource
 
-__all__ = ["CallableSource", "FileSource", "IterableSource", "TableSource", "files", "make_source"]
+__all__ = ["CallableSource", "FileSource", "IterableSource", "TableSource", "check_unseekable", "files", "make_source"]
 
 
 def make_source(value: Any, *, schema: pa.Schema | None = None, epoch_rows: int | None = None) -> Source:
@@ -57,6 +57,19 @@ def make_source(value: Any, *, schema: pa.Schema | None = None, epoch_rows: int 
         hint="Give a pyarrow table, a list of dicts, an iterable of either, a callable, "
         "or the path of a file or folder.",
     )
+
+
+def check_unseekable(name: str, source: Any, *, known: bool) -> None:
+    """Refuse to go on with a source that cannot be put where it was: it would hand its rows over a second time.
+
+    One that says `live = True` is not refused: it hands over only rows that nobody has taken before.
+    """
+    if known and not getattr(source, "live", False):
+        raise SourceError(
+            f"the source of stream {name!r}, a {type(source).__name__}, cannot go on where it was: it has no position "
+            "and no seek(position)",
+            hint="Give it both. If it only hands over rows that nobody has taken yet, say so with `live = True`.",
+        )
 
 
 def _is_source(value: Any) -> bool:

@@ -1,7 +1,8 @@
-"""Files and folders as a source: so many files an epoch, in order of their names."""
+"""Files and folders as a source: so many files per epoch, in order of their names unless another is asked for."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +14,10 @@ from millstream.core.errors import SourceError
 from millstream.runtime.batch import Batch
 from millstream.runtime.sources import csv_file, json_file, parquet_file
 from millstream.runtime.sources.listing import check_format, format_of, named_path, names_in
+from millstream.runtime.sources.order import MODIFIED, NAME, check_order, in_order
 from millstream.runtime.sources.pieces import Pieces
 
+log = logging.getLogger("millstream.runtime")
 _READERS: dict[str, ModuleType] = {"parquet": parquet_file, "csv": csv_file, "json": json_file}
 
 
@@ -34,6 +37,7 @@ class FileSource:
         epoch_files: int = 1,
         epoch_rows: int | None = None,
         pattern: str = "*",
+        order_by: str = NAME,
     ) -> None:
         """See `files`."""
         if not isinstance(path, str | Path) or not isinstance(pattern, str):
@@ -46,7 +50,12 @@ class FileSource:
         self._epoch_files = epoch_files
         self._pattern = pattern
         self._pieces = Pieces(epoch_rows)
-        self._done: list[str] = []
+        self._order_by = order_by
+        if order_by not in (NAME, MODIFIED):
+            check_order(order_by, self.schema)
+        self._done: dict[str, list[int]] = {}
+        """By file that was handed over: its length, and when it was last written."""
+        self._warned: set[str] = set()
         self._current: list[str] = []
 
     @property
@@ -59,11 +68,11 @@ class FileSource:
     @property
     def position(self) -> dict[str, Any]:
         """Files handed over whole, files being handed over, and how many rows of those."""
-        return {"done": list(self._done), "current": list(self._current), "rows": self._pieces.taken}
+        return {"done": dict(self._done), "current": list(self._current), "rows": self._pieces.taken}
 
     def seek(self, position: Mapping[str, Any]) -> None:
         """Go on from `position`: the files named there as done are not read again."""
-        self._done = list(position["done"])
+        self._done = {name: list(known) for name, known in position["done"].items()}
         self._current = list(position["current"])
         self._pieces.clear(position["rows"])
 
@@ -72,8 +81,10 @@ class FileSource:
         schema = self.schema
         if self._current:
             yield from self._hand_over(schema)
-        done = set(self._done)
-        new = [name for name in names_in(self._path, self._pattern) if name not in done]
+        names = names_in(self._path, self._pattern)
+        self._warn_of_changes(names)
+        fresh = [(name, self._file(name)) for name in names if name not in self._done]
+        new = in_order(fresh, self._order_by, lambda path: self._reader.read(path, schema).rows)
         for at in range(0, len(new), self._epoch_files):
             group = new[at : at + self._epoch_files]
             self._pieces.load(self._read(group, schema))
@@ -87,7 +98,7 @@ class FileSource:
                 self._pieces.load(self._read(self._current, schema))
             piece = self._pieces.take()
             if not self._pieces.loaded:
-                self._done += self._current
+                self._done |= {name: _as_it_is(self._file(name)) for name in self._current}
                 self._current = []
             yield piece
 
@@ -95,6 +106,22 @@ class FileSource:
         parts: list[Batch] = [self._reader.read(self._file(name), schema) for name in names]
         unreadable = [row for part in parts for row in part.unreadable]
         return Batch(pa.concat_tables([part.rows for part in parts]), unreadable)
+
+    def _warn_of_changes(self, names: list[str]) -> None:
+        """Say of files that were read and are not what they were: what is new in them is not read."""
+        changed = [
+            name
+            for name in names
+            if name in self._done and name not in self._warned and _as_it_is(self._file(name)) != self._done[name]
+        ]
+        if changed:
+            log.warning(
+                'files of "%s" have changed since they were read, and are not read again: %s. '
+                "Write new rows to new files.",
+                self._path,
+                ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else ""),
+            )
+            self._warned.update(changed)
 
     def _file(self, name: str) -> Path:
         return self._path if self._path.is_file() else self._path / name
@@ -116,18 +143,20 @@ def files(
     epoch_files: int = 1,
     epoch_rows: int | None = None,
     pattern: str = "*",
+    order_by: str = NAME,
 ) -> FileSource:
     """A file or a folder of files as a source.
 
     Args:
-        path: A file, or a folder whose files are taken in order of their names. Names that start with a dot
-            or an underscore are left alone.
+        path: A file, or a folder of files. Names that start with a dot or an underscore are left alone.
         format: "parquet", "csv" (with a header line) or "json" (one object a line); by default what the
             suffixes say.
         schema: Columns and types; by default those of the first file.
         epoch_files: Files an epoch.
         epoch_rows: If given, an epoch has at most so many rows: files are cut, never joined, to get there.
         pattern: Which files of the folder, as a glob; "**/*.csv" looks into folders below it too.
+        order_by: In which order the files that are there are taken: "name"; "modified", the time when they were
+            written; or a column, of which the file with the least value comes first.
     """
     return FileSource(
         path,
@@ -136,4 +165,10 @@ def files(
         epoch_files=epoch_files,
         epoch_rows=epoch_rows,
         pattern=pattern,
+        order_by=order_by,
     )
+
+
+def _as_it_is(path: Path) -> list[int]:
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
