@@ -315,13 +315,12 @@ class Engine:
         if not allowed:
             refuse(self.check(end_of_stream=end_of_stream), self._places)
         self._hand_over()
-        before = nothing_yet({key: query.node for key, query in self._queries.items()})
         self._run = Run(
             self.host,
             trigger or AvailableNow(),
             end_of_stream=end_of_stream,
             name=name,
-            before=before,
+            before=nothing_yet({key: query.node for key, query in self._queries.items()}),
             listeners=self._listeners,
         )
         return self._run

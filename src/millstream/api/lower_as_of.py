@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from millstream.api.as_of import built_as_of
 from millstream.api.blame import at, settle
 from millstream.api.join import shared_domain
 from millstream.api.table import Table
 from millstream.core.domain import Domain
 from millstream.plan import nodes
-from millstream.sql.expressions import column, write
-from millstream.sql.join_condition import Limit, Tree, columns_of, conjuncts, taken_apart
+from millstream.sql.join_condition import Limit, Tree, columns_of, conjuncts, renamed, taken_apart
 
 if TYPE_CHECKING:
     from millstream.api.lower_join import Step
@@ -56,25 +53,17 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
 
 def _written(step: Step, tree: Tree) -> str:
     """A condition with the columns as their own streams call them."""
-    named = {pair: f"{relation}.{column}" for (relation, column), pair in reversed(list(step.names.qualified.items()))}
-    shown = tree.copy()
-    for one in list(shown.find_all(exp.Column)):
-        one.replace(exp.column(*reversed(named.get(one.name, one.name).split("."))))
-    return write(shown)
+    return renamed(tree, {pair: key for key, pair in reversed(list(step.names.qualified.items()))})
 
 
 def _instead(step: Step, tree: Tree) -> str:
     """What means the same as a condition that an as-of join cannot have, if anything does."""
     sides = {step.side(name) for name in columns_of(tree)}
     if sides == {1}:
-        own = step.own(step.right)
-        shown = tree.copy()
-        for one in list(shown.find_all(exp.Column)):
-            one.replace(column(own[one.name]))
+        condition = renamed(tree, {pair: (name,) for pair, name in step.own(step.right).items()})
         words = step.right.item.relations or ("b",)
-        return (
-            f"Filter that stream first: ASOF JOIN (SELECT * FROM {words[-1]} WHERE {write(shown)}) AS {words[0]} ON …."
-        )
+        first = f"(SELECT * FROM {words[-1]} WHERE {condition}) AS {words[0]}"
+        return f"Filter that stream first: ASOF JOIN {first} ON …."
     if sides == {0} and step.clause.how == "inner":
         return "Put it into WHERE."
     return "Leave it out: the partner is the latest row with the same keys, whatever else it holds."

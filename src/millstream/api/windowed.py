@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.api.wide import check_wide
+from millstream.api.wide import wide as side_by_side
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError
 from millstream.core.expression import Expression
@@ -92,10 +94,14 @@ class Windowed:
         node = nodes.Project(input=self.stream.node, columns=columns, schema=pa.schema(fields), hidden=True)
         return self.stream._query(node)
 
-    def agg(self, *, strategy: str = "auto", hysteresis: float | None = None, **aggregates: Any) -> Query:
+    def agg(
+        self, *, strategy: str = "auto", hysteresis: float | None = None, wide: bool = False, **aggregates: Any
+    ) -> Query:
         """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
 
-        `strategy` is auto, wid, paned, differential, buffered, adaptive or bins: the answers are the same.
+        `strategy` is auto, wid, paned, differential, buffered, adaptive or bins: the answers are the same. With `wide`,
+        several ranges stand side by side: a row for each window end and group, with columns such as `n_1m` and `n_1h`.
+        Where a range has no rows of the group, counts are 0 and all others null.
         """
         for name, call in aggregates.items():
             if not isinstance(call, AggregateCall):
@@ -124,6 +130,11 @@ class Windowed:
             flush=self.flush,
         )
         whole = self.windows == (WHOLE,)
+        if wide:
+            check_wide(self.windows)
+            shown = [self.shown.get(name, name) for name in self.groups]
+            long = self.stream._query(_leaving(node, self.shown, whole=False) if self.shown else node)
+            return side_by_side(long, self.windows, node.domain, shown, aggregates)
         return self.stream._query(_leaving(node, self.shown, whole=whole) if whole or self.shown else node)
 
     def _check_shown(self, aggregates: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from millstream.sql.text import Piece
 
 _WINDOW = ("window_id", "window_start", "window_end")
 _STRUCTS = ("window", "session_window")
-_RESERVED = ("self", "strategy", "hysteresis", "aggregates")
+_RESERVED = ("self", "strategy", "hysteresis", "wide", "aggregates")
 _AFTER = "after"
 
 

@@ -6,7 +6,7 @@ condition more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -52,6 +52,18 @@ def conjunction(parts: list[Tree]) -> str | None:
 def columns_of(tree: Tree) -> list[str]:
     """The columns of a pair that a condition reads."""
     return [one.name for one in tree.find_all(exp.Column)]
+
+
+def renamed(tree: Tree, names: Mapping[str, tuple[str, ...]]) -> str:
+    """A condition as text, with other names for its columns: a column, or a stream and its column."""
+    shown = tree.copy()
+    for one in list(shown.find_all(exp.Column)):
+        parts = [exp.to_identifier(part) for part in reversed(names.get(one.name, (one.name,)))]
+        new = exp.column(*parts)
+        if one is shown:
+            return write(new)
+        one.replace(new)
+    return write(shown)
 
 
 def conjuncts(piece: Piece, names: Names, problems: list[Problem], where: str) -> list[Tree]:
