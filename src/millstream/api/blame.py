@@ -12,10 +12,9 @@ from millstream.core.problem import Problem
 from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
-_MISSING = re.compile(r"Function with name \"?(\w+)\"? does not exist", re.IGNORECASE)
+_MISSING = re.compile(r'there is no function "(\w+)"')
 _IN_SQL = {'A filter is a condition: filter="price > 10".': "A filter is a condition: FILTER (WHERE price > 10)."}
 """Hints that speak Python, as SQL says them."""
-_ENGINE = re.compile(r"\b(Binder|Catalog|Conversion|Parser|Invalid Input) Error: ")
 
 
 @contextmanager
@@ -34,7 +33,7 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
     missing = _MISSING.search(error.fact)
     if missing is None:
         hint = _IN_SQL.get(error.hint or "", error.hint)
-        return piece.problem(_ENGINE.sub("", error.fact), hint)
+        return piece.problem(error.fact, hint)
     name = missing[1]
     found = re.search(rf"\b{re.escape(name)}\b", str(piece), re.IGNORECASE)
     close = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)

@@ -18,12 +18,12 @@ from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
 from millstream.core.window import WHOLE
-from millstream.kernels.expression import type_of
+from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.runtime.bind import bind_aggregate
-from millstream.sql.expression import expression, named_expression
+from millstream.sql.expression import condition, expression, named_expression
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -48,7 +48,7 @@ class Stream:
 
     def where(self, condition: str) -> Query:
         """The rows that satisfy an SQL condition."""
-        parsed = expression(condition, self.schema.names)
+        parsed = expression(condition, self.schema, self.engine.settings)
         kind = type_of(parsed, self.schema)
         if not pa.types.is_boolean(kind):
             raise SchemaError(f"{condition} is {kind}, not a condition", hint='Compare something: "price > 10".')
@@ -56,9 +56,9 @@ class Stream:
 
     def select(self, *columns: str, **named: str) -> Query:
         """Computed columns: `select("a", "a + b AS c", d="upper(e)")`."""
-        names = self.schema.names
-        items = [named_expression(text, names) for text in columns]
-        items += [(name, expression(text, names)) for name, text in named.items()]
+        schema, settings = self.schema, self.engine.settings
+        items = [named_expression(text, schema, settings) for text in columns]
+        items += [(name, expression(text, schema, settings)) for name, text in named.items()]
         if not items:
             raise PlanError("select has no columns", hint='Name at least one: select("ts", "price").')
         _unique([name for name, _ in items])
@@ -103,7 +103,7 @@ class Stream:
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
-            condition=None if where is None else lambda names: expression(where, names),
+            condition=None if where is None else lambda pair: condition(where, pair, self.engine.settings),
         )  # fmt: skip
         return self._query(left_alone(made))
 
@@ -135,8 +135,8 @@ class Stream:
         how             inner, or left: rows without a partner leave with nulls.
         where           any further condition, over the columns of the pair, which are named as those of `join`.
         """
-        condition = None if where is None else lambda names: expression(where, names)
-        return self._query(enrich_node(self, self.engine.table_of(table), on, how, condition))
+        wanted = None if where is None else lambda pair: condition(where, pair, self.engine.settings)
+        return self._query(enrich_node(self, self.engine.table_of(table), on, how, wanted))
 
     def difference(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
         """The rows, each once, that another stream of the same columns has not; null equals null.
@@ -153,7 +153,7 @@ class Stream:
     def group_by(self, *columns: str) -> Windowed:
         """Aggregate without a window: one answer a group, when punctuation says that the group is over."""
         names = [Expression.column(name) for name in self.schema.names]
-        whole = expression("0", self.schema.names)
+        whole = expression("0", self.schema, self.engine.settings)
         items = (*((str(one), one) for one in names), (WHOLE_COLUMN, whole))
         schema = self.schema.append(pa.field(WHOLE_COLUMN, pa.int32()))
         node = nodes.Project(input=self.node, columns=items, schema=schema, hidden=True)
@@ -291,7 +291,7 @@ class Windowed:
                 )
         if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
             raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
-        names = self.stream.schema.names
+        schema, settings = self.stream.schema, self.stream.engine.settings
         node = bind_aggregate(
             self.stream.node,
             attribute=self.attribute,
@@ -299,7 +299,7 @@ class Windowed:
             groups=self.groups,
             calls=aggregates,
             strategy=strategy,
-            parse=lambda text: expression(text, names),
+            parse=lambda text: expression(text, schema, settings),
             options={} if hysteresis is None else {"hysteresis": hysteresis},
             flush=self.flush,
         )

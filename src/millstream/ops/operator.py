@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.kernels.expressions.evaluate import Computed
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.turn import Turn
@@ -107,6 +108,13 @@ class Operator(ABC):
         """Set rows apart that cannot be taken."""
         self.rejected.append(Rejected(rows, reason))
         self.meter.rejected += rows.num_rows
+
+    def reject_failed(self, rows: pa.Table, made: Computed, spared: np.ndarray | None = None) -> None:
+        """Set rows apart that an expression has no value for, but those that are `spared`."""
+        for reason, which in made.bad():
+            mine = which if spared is None else which & ~spared
+            if mine.any():
+                self.reject(rows.filter(pa.array(mine)), reason)
 
     @abstractmethod
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...

@@ -13,7 +13,7 @@ from millstream.core.errors import AggregateError, PlanError
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
 from millstream.core.window import Rows, SlideByTuple, Sliding, Window
-from millstream.kernels.expression import type_of
+from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.ticks import domain_of
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes

@@ -54,7 +54,7 @@ from millstream.spark.places import places
 from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
-from millstream.spark.session import settle_session
+from millstream.spark.session import settings_of, settle_session
 from millstream.state.manifest import Manifest, Manifests
 
 VERSION = "0.1.0"
@@ -67,6 +67,7 @@ class SparkHost:
 
     def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
         self.spark = spark
+        self.settings = settings_of(spark)
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
         self.checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="millstream-")).absolute()
@@ -220,7 +221,7 @@ class SparkHost:
                 return
             check_next(self.ledger, self.checkpoint, epoch)
             if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
-                settle_session(frame.sparkSession, self.partitions)
+                settle_session(frame.sparkSession, self.partitions, self.settings)
                 settled.set()
             arrivals = Arrivals(frame, tags, self._next_local())
             self._step(arrivals, epoch, report, trigger)
@@ -312,8 +313,8 @@ class SparkHost:
 
     def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
-        if arrivals.frame is None or arrivals.frame.sparkSession.conf.get("spark.sql.session.timeZone") != "UTC":
-            return None  # where times are not read as UTC, kernels must read them
+        if arrivals.frame is None or settings_of(arrivals.frame.sparkSession) != self.settings:
+            return None  # where Spark would compute under other settings, kernels must
         if self._reduces is None or self._reduces[0] is not self.program:
             native = native_reduce(self.program)
             self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))

@@ -66,8 +66,9 @@ def native_reduce(program: Program) -> NativeReduce | None:
     path: list[int] = []
     below, attribute = node.input, node.attribute
     while not isinstance(below, nodes.Source):
-        if (isinstance(below, nodes.Select) and below.condition.simple) or (
-            isinstance(below, nodes.Project) and all(e.simple for _, e in below.columns)
+        # What may fail for a row is computed by kernels, which set the row apart; Spark would fail the job.
+        if (isinstance(below, nodes.Select) and below.condition.total) or (
+            isinstance(below, nodes.Project) and all(e.total for _, e in below.columns)
         ):
             pass
         else:
