@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from millstream.core.errors import MillstreamError, SqlError, sql_error
 from millstream.core.problem import Problem
-from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
 _MISSING = re.compile(r'there is no function "(\w+)"')
@@ -36,10 +34,8 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
         return piece.problem(error.fact, hint)
     name = missing[1]
     found = re.search(rf"\b{re.escape(name)}\b", str(piece), re.IGNORECASE)
-    close = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
-    hint = f'Did you mean "{close[0]}"?' if close else "Functions are Spark's; docs/sql.md lists the aggregates."
     where = piece if found is None else piece.part(found.start(), found.end())
-    return where.problem(f'there is no function "{name}"', hint)
+    return where.problem(f'there is no function "{name}"', error.hint)
 
 
 def settle(problems: list[Problem]) -> None:

@@ -16,6 +16,7 @@ from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
 from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
+from millstream.core.quote import check_reserved
 from millstream.core.settings import Settings
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
@@ -346,6 +347,7 @@ def check_name(name: object, what: str) -> None:
 
 
 def _check_columns(schema: pa.Schema) -> None:
+    check_reserved(schema.names)
     twice = [name for name in schema.names if schema.names.count(name) > 1]
     if twice:
         raise SchemaError(f"there are {len(twice)} columns {twice[0]!r}", hint="Rename or drop all but one.")

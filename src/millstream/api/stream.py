@@ -17,6 +17,7 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
+from millstream.core.quote import apart, check_reserved
 from millstream.core.window import WHOLE
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from millstream.api.engine import Engine
     from millstream.api.query import Query
 
-WHOLE_COLUMN = "__whole"
+_WHOLE = "__whole"
 """The constant that grouping without a window has in place of a windowing attribute."""
 
 
@@ -62,6 +63,7 @@ class Stream:
         if not items:
             raise PlanError("select has no columns", hint='Name at least one: select("ts", "price").')
         _unique([name for name, _ in items])
+        check_reserved([name for name, _ in items if name not in schema.names])
         schema = pa.schema([pa.field(name, type_of(parsed, self.schema)) for name, parsed in items])
         return self._query(nodes.Project(input=self.node, columns=tuple(items), schema=schema))
 
@@ -154,10 +156,11 @@ class Stream:
         """Aggregate without a window: one answer a group, when punctuation says that the group is over."""
         names = [Expression.column(name) for name in self.schema.names]
         whole = expression("0", self.schema, self.engine.settings)
-        items = (*((str(one), one) for one in names), (WHOLE_COLUMN, whole))
-        schema = self.schema.append(pa.field(WHOLE_COLUMN, pa.int32()))
+        hidden = apart(_WHOLE, self.schema.names)
+        items = (*((str(one), one) for one in names), (hidden, whole))
+        schema = self.schema.append(pa.field(hidden, pa.int32()))
         node = nodes.Project(input=self.node, columns=items, schema=schema, hidden=True)
-        return Windowed(Stream(self.engine, node), WHOLE_COLUMN, (WHOLE,), ()).group_by(*columns)
+        return Windowed(Stream(self.engine, node), hidden, (WHOLE,), ()).group_by(*columns)
 
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""

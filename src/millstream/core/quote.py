@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from millstream.core.errors import SchemaError
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -23,6 +26,35 @@ def shown(name: str) -> str:
     price `my price`
     """
     return name if _BARE.fullmatch(name) else quoted(name)
+
+
+RESERVED = "__ms_"
+"""How the names begin that operators give to columns of their own."""
+
+
+def apart(name: str, taken: Iterable[str]) -> str:
+    """A name for a hidden column, made longer until nobody has it, in any capitals.
+
+    >>> apart("__a0", ["x"]), apart("__a0", ["__A0"])
+    ('__a0', '__a0_')
+    """
+    known = {one.lower() for one in taken}
+    while name.lower() in known:
+        name += "_"
+    return name
+
+
+def check_reserved(names: Iterable[str]) -> None:
+    """Refuse names that operators use themselves.
+
+    >>> check_reserved(["price", "__order"])
+    """
+    for name in names:
+        if name.lower().startswith(RESERVED):
+            raise SchemaError(
+                f"the name {name!r} begins with {RESERVED}, as columns of the engine's own do",
+                hint="Rename the column before it gets here.",
+            )
 
 
 def text(value: str) -> str:

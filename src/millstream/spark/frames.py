@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
+from millstream.core.quote import quoted
 from millstream.runtime.batch import UNREADABLE, Batch
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
@@ -31,7 +32,7 @@ PARCEL = (
     .add("kind", StringType())
     .add("blob", BinaryType())
 )
-STREAM = "__stream"
+STREAM = "__ms_stream"
 _HELD = pa.schema(
     [
         ("stream", pa.string()),
@@ -82,11 +83,6 @@ def slots_of(frames: Mapping[str, DataFrame]) -> dict[str, dict[str, str]]:
             used[kind] = used.get(kind, 0) + 1
             out[name][field.name] = f"{zlib.crc32(kind.encode()):08x}_{used[kind]}"
     return out
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark reads it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True)

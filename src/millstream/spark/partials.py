@@ -99,9 +99,9 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
             assert isinstance(one.kernel, Algebra)
             kinds = one.kernel.partial_types
             for j, kind in enumerate(kinds):
-                column = kept[f"a{i}_{j}"].cast(kind)
+                column = kept[f"__ms_a{i}_{j}"].cast(kind)
                 # A sum of no values is null in Spark and zero among limbs; a least value of none is null in both.
-                columns[f"a{i}.{j}"] = column.fill_null(0) if len(kinds) > 1 else column
+                columns[f"__ms_a{i}.{j}"] = column.fill_null(0) if len(kinds) > 1 else column
         yield Parcel(partition, native.stop, 0, "segment", pack_tables({"fixed": pa.table(columns)}))
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from millstream.core.errors import nearest
 from millstream.core.problem import Problem
+from millstream.core.quote import apart
 from millstream.sql.calls import Call, aggregate, default_name, is_call
 from millstream.sql.expressions import Names, bind, bind_column, column, place, spelled
 from millstream.sql.text import Piece
@@ -106,10 +107,14 @@ class After:
             self.last_call_name = wish or default_name(call)
         if found is None:
             wanted = self.last_call_name if wish is not None else None
-            name = wanted if wanted is not None and self._free(wanted) else f"__a{len(self.calls)}"
+            name = wanted if wanted is not None and self._free(wanted) else self._hidden()
             found = Call(name, call, place(node, piece))
             self.calls.append(found)
         return _mark(column(found.name))
+
+    def _hidden(self) -> str:
+        taken = [*self.names.columns, *(one.name for one in self.groups), *(one.name for one in self.calls)]
+        return apart(f"__a{len(self.calls)}", taken)
 
     def _free(self, name: str) -> bool:
         taken = [*_WINDOW, *_RESERVED, *(one.name for one in self.groups), *(one.name for one in self.calls)]
