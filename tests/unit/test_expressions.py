@@ -244,3 +244,52 @@ def test_what_nests_too_deeply_is_told_so(text: str) -> None:
         stream().select(f"{text} AS x")
     except ms.ExpressionError as error:
         assert "nests" in error.fact
+
+
+# --- functions of one's own -------------------------------------------------------------------------
+
+
+def widest(values: pa.Array) -> int:
+    found = values.to_pylist()
+    if 5 in found:
+        raise ValueError("five")
+    return max(found) - min(found)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "wid", "buffered"])
+def test_a_window_whose_own_function_raises_is_rejected_with_its_group_and_no_other(strategy: str) -> None:
+    rows = [{"ts": i, "k": "ab"[i % 2], "v": i} for i in range(8)]
+    query = stream(rows).window("ts", range=4).group_by("k").agg(w=ms.udaf(widest, "v", returns="int64"), strategy=strategy)
+    found, reasons = answers(query)
+
+    assert [(0, "a"), (0, "b"), (1, "a")] == sorted((row["window_id"], row["k"]) for row in found)
+    assert ["w: widest raised ValueError: five"] == reasons
+    (rejected,) = query.rejected.table().to_pylist()
+    assert "b" == rejected["k"]
+    assert "'window_start': 4" in rejected["raw"]
+
+
+@pytest.mark.parametrize("broken", ["lift", "combine", "lower"])
+@pytest.mark.parametrize("strategy", ["auto", "wid", "paned", "adaptive"])
+def test_a_step_of_ones_own_that_raises_rejects_the_result(broken: str, strategy: str) -> None:
+    def steps(name: str) -> Any:
+        def one(*given: Any) -> Any:
+            plain = {"lift": lambda x: sum(x.to_pylist()), "combine": lambda a, b: a + b, "lower": lambda p: p}[name]
+            made = plain(*given)
+            if name == broken and made >= 9:
+                raise KeyError("nine")
+            return made
+
+        return one
+
+    mine = ms.udaf_algebraic(
+        "v", lift=steps("lift"), combine=steps("combine"), lower=steps("lower"), partial="int64", returns="int64"
+    )
+    rows = [{"ts": i, "k": "ab"[i % 2], "v": i} for i in range(8)]
+    query = stream([pa.Table.from_pylist(rows[:4]), pa.Table.from_pylist(rows[4:6]), pa.Table.from_pylist(rows[6:])])
+    query = query.window("ts", range=4).group_by("k").agg(s=mine, strategy=strategy)
+    found, reasons = answers(query)
+
+    assert {(0, "a", 2), (0, "b", 4)} <= {(row["window_id"], row["k"], row["s"]) for row in found}
+    assert len(found) + len(reasons) == 4
+    assert all(reason.endswith("raised KeyError: 'nine'") for reason in reasons)

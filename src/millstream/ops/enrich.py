@@ -73,7 +73,8 @@ class Enrich(Operator):
                 made = evaluate([self.spec.condition], pairs)
                 holds = made.values[0].fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - pyarrow's own
                 if made.failed is not None:
-                    self.reject_failed(pairs, made)
+                    for reason, which in made.bad():
+                        self.reject_made(pairs.filter(pa.array(which)), reason)
                     holds = holds & ~made.failed.rows
                 pairs, mine = pairs.filter(pa.array(holds)), mine[holds]
             paired[mine] = True

@@ -47,10 +47,12 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rows an operator could not take, and why."""
+    """Rows an operator could not take, or pairs and results that it could not make, and why."""
 
     rows: pa.Table
     reason: str
+    made: bool = False
+    """Are they made here, and none of a stream's rows?"""
 
 
 class Operator(ABC):
@@ -108,6 +110,10 @@ class Operator(ABC):
         """Set rows apart that cannot be taken."""
         self.rejected.append(Rejected(rows, reason))
         self.meter.rejected += rows.num_rows
+
+    def reject_made(self, rows: pa.Table, reason: str) -> None:
+        """Tell of pairs or results that cannot be made; no row that came in is lost by that."""
+        self.rejected.append(Rejected(rows, reason, made=True))
 
     def reject_failed(self, rows: pa.Table, made: Computed, spared: np.ndarray | None = None) -> None:
         """Set rows apart that an expression has no value for, but those that are `spared`."""

@@ -13,7 +13,18 @@ from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import common
 from millstream.kernels.expressions.node import (
-    Bound, Failed, Frame, Node, Result, both, constant, folded, is_null, scattered, spread, strict,
+    Bound,
+    Failed,
+    Frame,
+    Node,
+    Result,
+    both,
+    constant,
+    folded,
+    is_null,
+    scattered,
+    spread,
+    strict,
 )  # fmt: skip
 
 

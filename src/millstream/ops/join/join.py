@@ -141,7 +141,8 @@ class Join(Operator):
         if made.failed is not None:
             bad = made.failed.rows
             pairs = self.leaving.pairs(port, mine, other, own, theirs, columns=[name for name, _, _ in self.spec.columns])
-            self.reject_failed(pairs, made)
+            for reason, which in made.bad():
+                self.reject_made(pairs.filter(pa.array(which)), reason)
             holds = holds & ~bad
         return own[holds], theirs[holds]
 

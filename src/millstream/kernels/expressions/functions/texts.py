@@ -12,7 +12,18 @@ from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.fit import long, text, whole, wrong
 from millstream.kernels.expressions.logic import case, missing
 from millstream.kernels.expressions.node import (
-    Bound, Frame, Node, Result, RowError, Value, both, by_row, constant, is_null, rowwise, strict,
+    Bound,
+    Frame,
+    Node,
+    Result,
+    RowError,
+    Value,
+    both,
+    by_row,
+    constant,
+    is_null,
+    rowwise,
+    strict,
 )  # fmt: skip
 from millstream.kernels.expressions.registry import function
 

@@ -13,7 +13,16 @@ from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.casts import DAY, cast, numpy_of
 from millstream.kernels.expressions.fit import double, fixed, long, stamp, whole, wrong
 from millstream.kernels.expressions.node import (
-    Bound, Failed, Node, Result, RowError, Value, constant, is_null, rowwise, strict,
+    Bound,
+    Failed,
+    Node,
+    Result,
+    RowError,
+    Value,
+    constant,
+    is_null,
+    rowwise,
+    strict,
 )  # fmt: skip
 from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.zones import civil, days_of, from_local, known, length_of_month, to_local
