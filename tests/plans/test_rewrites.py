@@ -267,9 +267,7 @@ def test_conditions_meet_whose_names_differ_in_capitals_only() -> None:
            └─ stream s: ts within 8
     """
 
-    assert text(expected) == rewritten(
-        lambda s, _: s.where("k > 1").where("K > 1"), push_filters, schema=schema
-    )
+    assert text(expected) == rewritten(lambda s, _: s.where("k > 1").where("K > 1"), push_filters, schema=schema)
 
 
 def test_a_filter_does_not_pass_what_has_another_reader() -> None:

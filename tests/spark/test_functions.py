@@ -1,9 +1,8 @@
-"""Every function, operator and cast on edge values: our evaluator against plain Spark SQL, values, types and failures."""
+"""Every function, operator and cast on edge values, in plain Spark SQL and here: values, types and failures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,13 @@ ROWS = table()
 
 
 @pytest.fixture(scope="module")
-def plain(spark: SparkSession) -> Iterator[SparkSession]:
+def plain(spark: SparkSession) -> SparkSession:
     """A session whose settings may change, that computes row by row: nothing is compiled."""
     session = spark.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     session.conf.set("spark.sql.subexpressionElimination.enabled", "false")
-    yield session
+    return session
 
 
 def settled(session: SparkSession, settings: Settings) -> None:
@@ -41,7 +40,7 @@ def settled(session: SparkSession, settings: Settings) -> None:
 
 @pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "not-ansi"])
 @pytest.mark.parametrize("zone", ZONES)
-def test_every_function_means_what_it_means_in_spark(plain: SparkSession, zone: str, ansi: bool) -> None:
+def test_every_function_means_what_it_means_in_spark(plain: SparkSession, zone: str, *, ansi: bool) -> None:
     settings = Settings(ansi=ansi, zone=zone)
     settled(plain, Settings())
     frame = plain.createDataFrame(ROWS)
@@ -106,17 +105,19 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
         columns = plan.children().apply(0).output()
         bound = jvm.org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference(
             plan.expressions().apply(0).children().apply(0),
-            getattr(jvm.org.apache.spark.sql.catalyst.expressions, "package$").__getattr__("MODULE$").AttributeSeq(columns),
-            False,
+            getattr(jvm.org.apache.spark.sql.catalyst.expressions, "package$")
+            .__getattr__("MODULE$")
+            .AttributeSeq(columns),
+            False,  # noqa: FBT003 - the JVM has no names
         )
         order = [columns.apply(i).name() for i in range(columns.size())]
-        project = _projected(jvm, base, order)
+        project = _projected(base, order)
         failed = ours[text].failed
         assert failed is not None
         for i in np.flatnonzero(failed.rows)[:6]:
             try:
                 bound.eval(project(rows[int(i)]))
-            except Exception as error:  # noqa: BLE001 - whatever the JVM throws
+            except Exception as error:
                 if "Py4JJavaError" not in type(error).__name__ and not isinstance(error, PySparkException):
                     raise
                 continue
@@ -124,7 +125,7 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
     return out
 
 
-def _projected(jvm: Any, base: Any, order: list[str]) -> Any:
+def _projected(base: Any, order: list[str]) -> Any:
     names = [field.name() for field in base.analyzed().schema().fields()]
     if order == names:
         return lambda row: row

@@ -1,5 +1,7 @@
 """Expressions that call every function on edge values: what Spark answers, our evaluator must."""
 
+# ruff: noqa: E501  a table of cases is easier to read in long lines
+
 from __future__ import annotations
 
 import datetime as dt
@@ -58,7 +60,10 @@ DOUBLES = [
     0.1, 2.0, 9.223372036854776e18,
 ]  # fmt: skip
 FLOATS = [None, 0.0, -0.0, 1.5, -2.5, NAN, INF, -INF, 3e9, 0.1, 16777216.0, 1e-10]
-DECIMALS = [None, *map(Decimal, ("0.00", "1.00", "-1.50", "2.55", "0.01", "99999999.99", "-99999999.99", "12.34", "127.5"))]
+DECIMALS = [
+    None,
+    *map(Decimal, ("0.00", "1.00", "-1.50", "2.55", "0.01", "99999999.99", "-99999999.99", "12.34", "127.5")),
+]
 BIGS = [
     None, *map(Decimal, ("0", "1", "-1", "9999999999999999999999999999.9999999999", "0.0000000001", "-12345.6789",
                          "-9999999999999999999999999999.9999999999", "1.5")),
@@ -88,7 +93,18 @@ def table() -> pa.Table:
 
 
 NUMERIC = ("i8", "i16", "i32", "i64", "f32", "f64", "d", "big")
-_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "DECIMAL(38,10)", "STRING", "BOOLEAN")
+_TYPES = (
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL(10,2)",
+    "DECIMAL(38,10)",
+    "STRING",
+    "BOOLEAN",
+)
 
 
 def _operators() -> dict[str, list[str]]:
@@ -138,8 +154,12 @@ def _operators() -> dict[str, list[str]]:
     ]  # fmt: skip
     out["nested"] = ["st.x", "st.y", "ar[0]", "ar[j32]", "m['a']", "m[s]", "ta[1]"]
     casts = [(a, k) for a in (*NUMERIC, "n") for k in _TYPES]
-    casts += [("b", k) for k in _TYPES] + [(a, k) for a in ("dt", "ts", "nt") for k in ("STRING", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ")]
-    casts += [("w", k) for k in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")] + [("ts", k) for k in ("BIGINT", "DOUBLE", "INT")]
+    casts += [("b", k) for k in _TYPES] + [
+        (a, k) for a in ("dt", "ts", "nt") for k in ("STRING", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+    ]
+    casts += [("w", k) for k in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")] + [
+        ("ts", k) for k in ("BIGINT", "DOUBLE", "INT")
+    ]
     casts += [("i64", "TIMESTAMP"), ("i32", "TIMESTAMP"), ("s", "BINARY"), ("bin", "STRING"), ("s", "BOOLEAN"), ("n", "DECIMAL(5,1)"),
               ("f64", "DECIMAL(20,5)"), ("f32", "DECIMAL(20,5)"), ("d", "DECIMAL(4,1)"), ("i64", "DECIMAL(5,0)"), ("big", "DECIMAL(10,2)"),
               ("big", "DECIMAL(38,0)")]  # fmt: skip

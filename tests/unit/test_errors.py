@@ -341,8 +341,8 @@ MISTAKES: dict[str, Mistake] = {
     "an unknown function": (
         lambda: stream().where("nosuch(price) > 1"), ms.ExpressionError,
         'nosuch(price) > 1: there is no function "nosuch"',
-        "Did you mean cosh? docs/functions.md lists those that there are. Apply it on the data frame before engine.stream(…), "
-        "or compute the column where the rows are made.",
+        "Did you mean cosh? docs/functions.md lists those that there are. Apply it on the data frame before "
+        "engine.stream(…), or compute the column where the rows are made.",
     ),
     "a column without a name": (
         lambda: stream().select("price + 1"), ms.ExpressionError,

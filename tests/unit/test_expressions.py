@@ -93,7 +93,9 @@ def test_without_ansi_nothing_fails_and_the_value_is_null() -> None:
 def test_what_is_guarded_does_not_fail() -> None:
     guarded = "b <> 0 AND a / b > 1"
     assert ([6, 8], []) == (lambda made: ([r["a"] for r in made[0]], made[1]))(answers(stream().where(guarded)))
-    either = stream().select("CASE WHEN b = 0 THEN 0 ELSE a / b END AS q", "coalesce(a, a / b) AS c", "if(b = 0, 1, a div b) AS d")
+    either = stream().select(
+        "CASE WHEN b = 0 THEN 0 ELSE a / b END AS q", "coalesce(a, a / b) AS c", "if(b = 0, 1, a div b) AS d"
+    )
     assert [] == answers(either)[1]
     filtered = stream().window("ts", range=9).agg(q=ms.sum("a / b", filter="b <> 0"))
     assert ([6.0], []) == (lambda made: ([r["q"] for r in made[0]], made[1]))(answers(filtered))
@@ -240,10 +242,8 @@ def test_a_statement_may_have_many_conditions() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 500 + "a" + ")" * 500, " + ".join(["a"] * 400), "abs(" * 200 + "a" + ")" * 200])
 def test_what_nests_too_deeply_is_told_so(text: str) -> None:
-    try:
+    with pytest.raises(ms.ExpressionError, match="nests more than 120 deep"):
         stream().select(f"{text} AS x")
-    except ms.ExpressionError as error:
-        assert "nests" in error.fact
 
 
 # --- functions of one's own -------------------------------------------------------------------------
@@ -259,7 +259,9 @@ def widest(values: pa.Array) -> int:
 @pytest.mark.parametrize("strategy", ["auto", "wid", "buffered"])
 def test_a_window_whose_own_function_raises_is_rejected_with_its_group_and_no_other(strategy: str) -> None:
     rows = [{"ts": i, "k": "ab"[i % 2], "v": i} for i in range(8)]
-    query = stream(rows).window("ts", range=4).group_by("k").agg(w=ms.udaf(widest, "v", returns="int64"), strategy=strategy)
+    query = (
+        stream(rows).window("ts", range=4).group_by("k").agg(w=ms.udaf(widest, "v", returns="int64"), strategy=strategy)
+    )
     found, reasons = answers(query)
 
     assert [(0, "a"), (0, "b"), (1, "a")] == sorted((row["window_id"], row["k"]) for row in found)

@@ -73,7 +73,9 @@ class Engine:
                     hint='Leave host="local" out to run on Spark.',
                 )
             self.host: Any = LocalHost()
-            self.settings = Settings(ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone)
+            self.settings = Settings(
+                ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone
+            )
         else:
             if ansi is not None or time_zone is not None:
                 raise PlanError(

@@ -21,7 +21,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse a zone that nobody knows."""
-        if not isinstance(self.ansi, bool):
+        if self.ansi not in (True, False):
             raise PlanError(f"ansi={self.ansi!r} is neither True nor False", hint="Write ansi=True or ansi=False.")
         try:
             ZoneInfo(self.zone)

@@ -94,12 +94,12 @@ def conjuncts(term: Term) -> Iterator[Term]:
 
 
 def render(term: Term, name: Callable[[str], str] = quoted) -> str:
-    """The term as Spark's SQL; `name` writes the names of columns.
+    r"""The term as Spark's SQL; `name` writes the names of columns.
 
     >>> render(Term("not", (Term("or", (column("a"), Term("is null", (column("b"),)))),)), str)
     'NOT (a OR b IS NULL)'
     >>> render(Term("call", (column("a b"), Term("text", value="it's")), "concat"))
-    "concat(`a b`, 'it\\\\'s')"
+    "concat(`a b`, 'it\\'s')"
     """
     level = _LEVELS.get(term.op, _COMPARED)
 

@@ -12,7 +12,7 @@ from millstream.spark.java import ensure_java
 
 ARROW_ROWS = 200_000
 """Rows in an Arrow batch on its way to Python: fewer, larger batches cost less."""
-_UTC = dict.fromkeys(("Z", "Etc/UTC", "+00:00"), "UTC")
+_UTC: dict[str, str] = {"Z": "UTC", "Etc/UTC": "UTC", "+00:00": "UTC"}
 
 
 def local_session(partitions: int | None = None) -> SparkSession:

@@ -43,7 +43,7 @@ def named_expression(text: str, schema: pa.Schema, settings: Settings = PLAIN) -
     """
     tree = _parse(text)
     if isinstance(tree, exp.Alias):
-        inner = _meant(tree.this, _without_name(text, tree), schema, settings)
+        inner = _meant(tree.this, _without_name(text), schema, settings)
         return tree.alias, inner
     found = _meant(tree, text, schema, settings)
     if found.plain is None:
@@ -60,7 +60,7 @@ def condition(text: str, schema: pa.Schema, settings: Settings = PLAIN) -> Expre
     return made
 
 
-def _without_name(text: str, tree: exp.Alias) -> str:
+def _without_name(text: str) -> str:
     """The text of an item without its name: up to the last AS, or the last word."""
     tokens = words(text)
     end = tokens[-1].start
@@ -91,9 +91,7 @@ def _meant(tree: exp.Expr, text: str, schema: pa.Schema, settings: Settings) -> 
 
 
 def _too_deep(shown: str) -> ExpressionError:
-    return ExpressionError(
-        f"{shown} nests more than {DEEPEST} deep", hint="Compute a part of it in a select before."
-    )
+    return ExpressionError(f"{shown} nests more than {DEEPEST} deep", hint="Compute a part of it in a select before.")
 
 
 def _is_aggregate(call: exp.Anonymous) -> bool:

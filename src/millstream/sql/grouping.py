@@ -145,7 +145,9 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         else:
             same = next((name for name, one, _ in items if name and _same(one, bound, names)), alias)
             free = same is not None and names.column(same) is None
-            group = Group(same if free and same else apart(f"__g{len(out)}", names.columns), bound, piece, computed=True)
+            group = Group(
+                same if free and same else apart(f"__g{len(out)}", names.columns), bound, piece, computed=True
+            )
         if all(group.name != one.name for one in out):
             out.append(group)
     return out

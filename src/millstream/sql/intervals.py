@@ -41,7 +41,6 @@ def interval_of(tree: exp.Interval) -> str:
 
 def _refuse(tree: exp.Expr) -> None:
     raise ExpressionError(
-        f"{tree.sql(dialect='spark')} is no length that is known here", hint="Write INTERVAL 5 MINUTES or INTERVAL 1 DAY."
+        f"{tree.sql(dialect='spark')} is no length that is known here",
+        hint="Write INTERVAL 5 MINUTES or INTERVAL 1 DAY.",
     )
-
-

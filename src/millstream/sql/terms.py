@@ -115,7 +115,7 @@ def _number(text: str) -> str:
     return text
 
 
-def _special(tree: exp.Expr, find: Find) -> Term | None:  # noqa: PLR0911, PLR0912 - one case for each form
+def _special(tree: exp.Expr, find: Find) -> Term | None:
     match tree:
         case exp.Paren():
             return term_of(tree.this, find)
@@ -229,7 +229,9 @@ def _named(tree: exp.Anonymous, find: Find) -> Term:
     written = tree.name.lower()
     if written == "struct" and given and all(isinstance(one, exp.Alias | exp.Column) for one in given):
         pairs = [(one.alias_or_name, one.this if isinstance(one, exp.Alias) else one) for one in given]
-        return Term("call", tuple(p for n, v in pairs for p in (Term("text", value=n), term_of(v, find))), "named_struct")
+        return Term(
+            "call", tuple(p for n, v in pairs for p in (Term("text", value=n), term_of(v, find))), "named_struct"
+        )
     name = check_function(written, len(given))
     if written == "if":
         return Term("case", tuple(term_of(one, find) for one in given))

@@ -26,7 +26,8 @@ def type_of(kind: exp.DataType) -> str:
         precision, scale = [*given, *(10, 0)[len(given) :]]
         if not 0 < precision <= 38 or not 0 <= scale <= precision:
             raise ExpressionError(
-                f"there is no DECIMAL({precision},{scale})", hint="It has at most 38 digits, of which some are decimals."
+                f"there is no DECIMAL({precision},{scale})",
+                hint="It has at most 38 digits, of which some are decimals.",
             )
         return f"DECIMAL({precision},{scale})"
     name = _NAMES.get(kind.this)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from millstream.kernels.expressions.node import Bound, Failed, Node, Result, Val
 
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _WRAPPED = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
-_PLAIN: dict[str, Callable[[int, int], int]] = {
+_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
 }  # fmt: skip
 ZERO = {"/": "division by zero", "div": "division by zero", "%": "remainder by zero", "pmod": "remainder by zero"}
@@ -97,7 +98,7 @@ def wrong(op: str, *nodes: Node) -> ExpressionError:
 # --- whole numbers and floats ----------------------------------------------------------------------
 
 
-def _whole(op: str, kind: pa.DataType, *, ansi: bool):  # noqa: ANN202 - a function of arrays
+def _whole(op: str, kind: pa.DataType, *, ansi: bool):
     if not ansi:
         return _WRAPPED[op]
 
@@ -121,7 +122,7 @@ def _overflows(op: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([not -(1 << 63) <= one < 1 << 63 for one in exact], dtype=np.bool_)
 
 
-def _divided(op: str, kind: pa.DataType, *, ansi: bool):  # noqa: ANN202 - a type, and a function of arrays
+def _divided(op: str, kind: pa.DataType, *, ansi: bool):
     def run(one: Value, other: Value) -> Result:
         a = pc.fill_null(one, 0).to_numpy(zero_copy_only=False)
         b = pc.fill_null(other, 1).to_numpy(zero_copy_only=False)
@@ -184,7 +185,7 @@ def _exact(op: str, one: pa.DataType, other: pa.DataType) -> bool:
     return digits <= t.MOST
 
 
-def _decimals(op: str, one: pa.DataType, other: pa.DataType, *, ansi: bool):  # noqa: ANN202 - a type, and a function
+def _decimals(op: str, one: pa.DataType, other: pa.DataType, *, ansi: bool):
     kind = _result(op, one, other)
     s1, s2 = one.scale, other.scale
     if op in ("+", "-", "*") and _exact(op, one, other):
@@ -221,6 +222,7 @@ def _decimals(op: str, one: pa.DataType, other: pa.DataType, *, ansi: bool):  # 
         return made, failed
 
     if op == "div":
+
         def divided(a: Value, b: Value) -> Result:
             made, failed = run(a, b)
             whole = [None if one is None else (one + 2**63) % 2**64 - 2**63 for one in units(made)]
@@ -243,7 +245,7 @@ def absolute(node: Node, bound: Bound) -> Node:
     return _unary("abs", node, bound, abs, pc.abs, "overflow of {}")
 
 
-def _unary(name: str, node: Node, bound: Bound, exact, wrapped, reason: str) -> Node:  # noqa: ANN001 - functions
+def _unary(name: str, node: Node, bound: Bound, exact, wrapped, reason: str) -> Node:
     if node.kind == t.TEXT:
         node = cast(node, t.DOUBLE, bound)
     if node.kind == t.NOTHING:

@@ -42,7 +42,7 @@ class _Binder:
     def __init__(self, schema: pa.Schema, bound: Bound) -> None:
         self.schema, self.bound = schema, bound
 
-    def node(self, term: Term) -> Node:  # noqa: PLR0911, PLR0912 - one case for each kind of term
+    def node(self, term: Term) -> Node:
         match term.op:
             case "column":
                 return self._column(term.value)
@@ -87,7 +87,8 @@ class _Binder:
                 return comparison(op, left, right, self.bound)
             case _:
                 raise ExpressionError(
-                    "an interval by itself has no value here", hint="Add it to a date or a timestamp: ts + INTERVAL 1 DAY."
+                    "an interval by itself has no value here",
+                    hint="Add it to a date or a timestamp: ts + INTERVAL 1 DAY.",
                 )
 
     def _arithmetic(self, term: Term) -> Node:
@@ -101,7 +102,7 @@ class _Binder:
         one, other = self.node(left), self.node(right)
         if t.is_time(one.kind) and t.is_time(other.kind) and term.op == "-":
             raise ExpressionError(
-                f"the difference of {t.name_of(one.kind)} and {t.name_of(other.kind)} is an interval, which no column has",
+                f"{t.name_of(one.kind)} - {t.name_of(other.kind)} is an interval, which no column has",
                 hint="Use datediff(a, b) for days, or unix_micros(a) - unix_micros(b).",
             )
         return arithmetic(term.op, one, other, self.bound)

@@ -49,7 +49,7 @@ def refused(one: pa.DataType, other: pa.DataType) -> ExpressionError:
     return ExpressionError(f"{t.name_of(one)} cannot be cast to {t.name_of(other)}", hint=hint)
 
 
-def _way(one: pa.DataType, other: pa.DataType, *, ansi: bool, zone: str):  # noqa: ANN202, PLR0911 - a way for each pair
+def _way(one: pa.DataType, other: pa.DataType, *, ansi: bool, zone: str):
     """How to cast, and whether it always can be."""
     if other == t.TEXT:
         return (lambda value: to_text(value, zone, ansi=ansi)), one != t.BINARY
@@ -80,7 +80,7 @@ def _to_bool(value: Value) -> Value:
     return pc.not_equal(value, pa.scalar(0, value.type))
 
 
-def _seconds(kind: pa.DataType):  # noqa: ANN202 - a function of arrays
+def _seconds(kind: pa.DataType):
     def run(value: Value) -> Value:
         micros = value.cast(t.LONG)
         if kind == t.DOUBLE:
@@ -112,7 +112,7 @@ def _times(value: Value, other: pa.DataType, zone: str) -> Value:
     return local.cast(t.LOCAL) if other == t.LOCAL else from_local(local, zone)
 
 
-def numpy_of(fn, value: Value, kind: pa.DataType) -> Value:  # noqa: ANN001 - a function of an array
+def numpy_of(fn, value: Value, kind: pa.DataType) -> Value:
     """A NumPy function of the numbers in an array; nulls stay."""
     nulls = is_null(value) if value.null_count else None
     numbers = pc.fill_null(value, 0).to_numpy(zero_copy_only=False) if nulls is not None else value.to_numpy(
@@ -124,7 +124,7 @@ def numpy_of(fn, value: Value, kind: pa.DataType) -> Value:  # noqa: ANN001 - a 
 # --- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(one: pa.DataType, other: pa.DataType, *, ansi: bool):  # noqa: ANN202 - a function of arrays
+def _numbers(one: pa.DataType, other: pa.DataType, *, ansi: bool):
     if t.is_decimal(other):
         fits = one in t.INTEGERS and _fits(t.decimal_for(one), other)
         fits = fits or (t.is_decimal(one) and _fits(one, other))

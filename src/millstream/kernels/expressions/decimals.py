@@ -29,7 +29,7 @@ def units(value: Value) -> list[int | None]:
     ]
 
 
-def to_decimal(numbers: list[int | None], kind: pa.DataType, *, ansi: bool, strict: bool = True) -> Result:
+def to_decimal(numbers: list[int | None], kind: pa.DataType, *, ansi: bool) -> Result:
     """Whole numbers of the last digit as decimals; what does not fit fails, or is null."""
     limit = 10**kind.precision
     nulls = np.zeros(len(numbers), dtype=np.bool_)

@@ -16,9 +16,9 @@ _HINT = "Use letters, classes such as [a-z] and \\d, groups, |, and the repetiti
 
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, with Java's meaning.
+    r"""The pattern, with Java's meaning.
 
-    >>> bool(compiled("^a.c$").search("a\\u2028c")), bool(compiled("c$").search("abc\\n"))
+    >>> bool(compiled("^a.c$").search("a\u2028c")), bool(compiled("c$").search("abc\n"))
     (False, True)
     """
     flags = re.ASCII
@@ -86,10 +86,10 @@ def _class(body: str, at: int, whole: str) -> tuple[str, int]:
 
 
 def replacement(text: str, made: re.Pattern[str]) -> str:
-    """What Java writes in place of a match, as Python says it.
+    r"""What Java writes in place of a match, as Python says it.
 
     >>> replacement("<$1>", re.compile("(a)"))
-    '<\\\\g<1>>'
+    '<\\g<1>>'
     """
     out: list[str] = []
     at = 0

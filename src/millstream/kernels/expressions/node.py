@@ -32,18 +32,24 @@ class Failed:
     @classmethod
     def where(cls, rows: Flags, reason: str) -> Failed | None:
         """All these rows for one reason."""
-        return cls(rows, np.where(rows, reason, None)) if rows.any() else None
+        return cls(rows, _only(rows, reason)) if rows.any() else None
 
     def but(self, rows: Flags) -> Failed | None:
         """Without some rows."""
         left = self.rows & ~rows
-        return Failed(left, np.where(left, self.reasons, None)) if left.any() else None
+        return Failed(left, _only(left, self.reasons)) if left.any() else None
 
     def also(self, other: Failed | None) -> Failed:
         """These, and others; a row that fails twice fails for the first reason."""
         if other is None:
             return self
         return Failed(self.rows | other.rows, np.where(self.rows, self.reasons, other.reasons))
+
+
+def _only(rows: Flags, reasons: Any) -> np.ndarray:
+    """The reasons of some rows."""
+    nothing: Any = None
+    return np.where(rows, reasons, nothing)
 
 
 Result = tuple[Value, Failed | None]
@@ -194,7 +200,7 @@ def by_row(kind: pa.DataType, fn: Callable[..., Any], *values: Value) -> Result:
             if failed is not None:
                 at = pc.fill_null(places, 0).to_numpy(zero_copy_only=False)
                 valid = ~is_null(places)
-                failed = Failed(failed.rows[at] & valid, np.where(valid, failed.reasons[at], None))
+                failed = Failed(failed.rows[at] & valid, _only(valid, failed.reasons[at]))
                 failed = failed if failed.rows.any() else None
             return inner.take(places), failed
     n = len(values[0])

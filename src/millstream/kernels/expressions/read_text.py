@@ -69,7 +69,9 @@ def _reader(kind: pa.DataType, zone: str, *, ansi: bool) -> Callable[[str], Any]
         return lambda text: read_stamp(text, zone)
     if kind == t.LOCAL:
         return lambda text: read_stamp(text, None)
-    raise ExpressionError(f"a text cannot be cast to {t.name_of(kind)}", hint="Cast to a number, a date or a timestamp.")
+    raise ExpressionError(
+        f"a text cannot be cast to {t.name_of(kind)}", hint="Cast to a number, a date or a timestamp."
+    )
 
 
 def _bool(text: str) -> bool | None:
@@ -124,10 +126,7 @@ def _decimal(text: str, kind: pa.DataType) -> Decimal | None:
     if len(digits) + int(exponent) > 40:
         return None
     shift = -int(exponent) - kind.scale
-    if shift > len(digits) + 1:
-        number = 0
-    else:
-        number = rounded(int("".join(map(str, digits))) * (-1 if sign else 1), shift)
+    number = 0 if shift > len(digits) + 1 else rounded(int("".join(map(str, digits))) * (-1 if sign else 1), shift)
     if abs(number) >= 10**kind.precision:
         return None
     return Decimal((number < 0, tuple(map(int, str(abs(number)))), -kind.scale))

@@ -33,7 +33,9 @@ def to_text(value: Value, zone: str, *, ansi: bool) -> Value | Result:
             None if one is None else number_text(one, np.float32(one)) for one in value.to_pylist()]  # fmt: skip
         return pa.array(texts, t.TEXT)
     if t.is_decimal(kind):
-        return pa.array([None if one is None else decimal_text(one, kind.scale, plain=ansi) for one in units(value)], t.TEXT)
+        return pa.array(
+            [None if one is None else decimal_text(one, kind.scale, plain=ansi) for one in units(value)], t.TEXT
+        )
     if kind == t.BINARY:
         return by_row(t.TEXT, _decoded, value)
     if kind == t.DATE:
@@ -57,7 +59,7 @@ def number_text(number: float, short: np.float32 | None = None) -> str:
     >>> number_text(0.001), number_text(123456789.0), number_text(float("-inf"))
     ('0.001', '1.23456789E8', '-Infinity')
     """
-    if number != number:  # noqa: PLR0124 - only NaN is not itself
+    if number != number:
         return "NaN"
     if number in (float("inf"), float("-inf")):
         return "Infinity" if number > 0 else "-Infinity"

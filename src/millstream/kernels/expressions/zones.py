@@ -30,7 +30,7 @@ def to_local(value: pa.Array, zone: str) -> pa.Array:
         return value.cast(LONG)
     near = _near(value.cast(LONG))
     local = pc.local_timestamp(near.cast(STAMP).cast(pa.timestamp("us", tz=zone))).cast(LONG)
-    return _by_rule(near, local, zone, lambda at: at + _offset(at, zone))
+    return _by_rule(near, local, lambda at: at + _offset(at, zone))
 
 
 def from_local(micros: pa.Array, zone: str) -> pa.Array:
@@ -49,10 +49,10 @@ def from_local(micros: pa.Array, zone: str) -> pa.Array:
         # `made` is the last instant before the gap: the offset that held then is kept.
         before = pc.subtract(back, made.cast(LONG))
         made = pc.if_else(gone, pc.subtract(local, before), made.cast(LONG)).cast(STAMP)
-    return _by_rule(local, made.cast(LONG), zone, lambda at: at - _offset_of_clock(at, zone)).cast(STAMP)
+    return _by_rule(local, made.cast(LONG), lambda at: at - _offset_of_clock(at, zone)).cast(STAMP)
 
 
-def _by_rule(given: pa.Array, made: pa.Array, zone: str, one: Callable[[int], int]) -> pa.Array:
+def _by_rule(given: pa.Array, made: pa.Array, one: Callable[[int], int]) -> pa.Array:
     """Arrow knows the clock's changes to 2037; after that its rule is asked, value by value."""
     far = pc.fill_null(pc.greater_equal(given, _LISTED), False)  # noqa: FBT003 - pyarrow's own
     if not pc.any(far).as_py():

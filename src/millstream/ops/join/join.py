@@ -140,7 +140,9 @@ class Join(Operator):
         holds = pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
         if made.failed is not None:
             bad = made.failed.rows
-            pairs = self.leaving.pairs(port, mine, other, own, theirs, columns=[name for name, _, _ in self.spec.columns])
+            pairs = self.leaving.pairs(
+                port, mine, other, own, theirs, columns=[name for name, _, _ in self.spec.columns]
+            )
             for reason, which in made.bad():
                 self.reject_made(pairs.filter(pa.array(which)), reason)
             holds = holds & ~bad

@@ -88,7 +88,7 @@ def _array(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("named_struct", _FAMILY, (2, None))
-def _named_struct(parts: list[Node], bound: Bound) -> Node:
+def _named_struct(parts: list[Node], _bound: Bound) -> Node:
     if len(parts) % 2:
         raise ExpressionError("named_struct takes names and values in turn", hint="Write named_struct('a', x, 'b', y).")
     names = [str(fixed(part, "named_struct", "a name")) for part in parts[0::2]]
@@ -108,7 +108,7 @@ def _named_struct(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("array_join", _FAMILY, (2, 3))
-def _array_join(parts: list[Node], bound: Bound) -> Node:
+def _array_join(parts: list[Node], _bound: Bound) -> Node:
     node, *rest = parts
     if not t.is_array(node.kind) or node.kind.value_type != t.TEXT or any(one.kind != t.TEXT for one in rest):
         raise wrong("array_join", node, "an array of STRING, and STRINGs")

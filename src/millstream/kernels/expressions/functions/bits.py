@@ -38,7 +38,7 @@ def _both(compute: np.ufunc, a: Value, b: Value) -> Value:
 
 
 @function("~", _FAMILY, (1, 1), syntax=True)
-def _inverted(parts: list[Node], bound: Bound) -> Node:
+def _inverted(parts: list[Node], _bound: Bound) -> Node:
     node = parts[0]
     if node.kind not in t.INTEGERS:
         raise wrong("~", node)
@@ -60,7 +60,7 @@ def _unsigned(parts: list[Node], bound: Bound) -> Node:
     return _shift("shiftrightunsigned", parts, bound, lambda a, by, bits: _wrap((a % (1 << bits)) >> (by % bits), bits))
 
 
-def _shift(name: str, parts: list[Node], bound: Bound, fn) -> Node:  # noqa: ANN001 - a function of numbers
+def _shift(name: str, parts: list[Node], bound: Bound, fn) -> Node:
     value = parts[0] if parts[0].kind == t.LONG else whole(parts[0], bound, name)
     by = whole(parts[1], bound, name)
     bits = value.kind.bit_width

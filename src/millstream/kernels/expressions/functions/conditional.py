@@ -40,12 +40,12 @@ def _nullif(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("isnull", _FAMILY, (1, 1))
-def _isnull(parts: list[Node], bound: Bound) -> Node:
+def _isnull(parts: list[Node], _bound: Bound) -> Node:
     return missing(parts[0])
 
 
 @function("isnotnull", _FAMILY, (1, 1))
-def _isnotnull(parts: list[Node], bound: Bound) -> Node:
+def _isnotnull(parts: list[Node], _bound: Bound) -> Node:
     return negation(missing(parts[0]))
 
 

@@ -74,7 +74,9 @@ _CLOCK = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60), "second": (1_
 def _clocked(node: Node, name: str, bound: Bound) -> Node:
     unit, most = _CLOCK[name]
     local = local_of(node, bound, name)
-    return strict(t.INT, [local], lambda v: numpy_of(lambda m: (np.floor_divide(m, unit) % most).astype(np.int32), v, t.INT))
+    return strict(
+        t.INT, [local], lambda v: numpy_of(lambda m: (np.floor_divide(m, unit) % most).astype(np.int32), v, t.INT)
+    )
 
 
 def local_of(node: Node, bound: Bound, name: str) -> Node:
@@ -170,7 +172,9 @@ def _last_day(parts: list[Node], bound: Bound) -> Node:
         year, month, _ = civil(days)
         return days_of(year, month, length_of_month(year, month)).astype(np.int32)
 
-    return strict(t.DATE, [date(parts[0], bound, "last_day")], lambda v: numpy_of(last, v.cast(t.INT), t.INT).cast(t.DATE))
+    return strict(
+        t.DATE, [date(parts[0], bound, "last_day")], lambda v: numpy_of(last, v.cast(t.INT), t.INT).cast(t.DATE)
+    )
 
 
 @function("next_day", _FAMILY, (2, 2))
@@ -186,7 +190,9 @@ def _next_day(parts: list[Node], bound: Bound) -> Node:
         wanted = _NAMES[word[:2]]
         return days + 1 + (wanted - days - 1) % 7
 
-    made = rowwise(t.INT, [date(parts[0], bound, "next_day"), text(parts[1], bound, "next_day")], one, total=not bound.ansi)
+    made = rowwise(
+        t.INT, [date(parts[0], bound, "next_day"), text(parts[1], bound, "next_day")], one, total=not bound.ansi
+    )
     return strict(t.DATE, [made], lambda value: value.cast(t.DATE))
 
 
@@ -257,7 +263,8 @@ def _trunc(parts: list[Node], bound: Bound) -> Node:
     node = date(parts[0], bound, "trunc")
     if level not in ("year", "quarter", "month", "week"):
         return cast(strict(t.DATE, [node], lambda value: pa.nulls(len(value), t.DATE)), t.DATE, bound)
-    return strict(
-        t.DATE, [node], lambda v: numpy_of(lambda d: truncated(d.astype(np.int64), level).astype(np.int32), v.cast(t.INT),
-                                           t.INT).cast(t.DATE)
-    )  # fmt: skip
+
+    def first(days: np.ndarray) -> np.ndarray:
+        return truncated(days.astype(np.int64), level).astype(np.int32)
+
+    return strict(t.DATE, [node], lambda value: numpy_of(first, value.cast(t.INT), t.INT).cast(t.DATE))

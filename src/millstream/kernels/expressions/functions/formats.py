@@ -91,7 +91,7 @@ def _writer(pattern: str) -> Callable[[int], str]:
         if kind == "text":
             parts.append(lambda _, piece=piece: piece)
         elif set(piece) == {"S"} and len(piece) <= 9:
-            parts.append(lambda x, n=len(piece): f"{x.micros:06d}000"[:n])
+            parts.append(lambda x, piece=piece: f"{x.micros:06d}000"[: len(piece)])
         elif piece in _LETTERS:
             parts.append(_LETTERS[piece])
         else:
@@ -126,8 +126,10 @@ def _from_unixtime(parts: list[Node], bound: Bound) -> Node:
 
 # --- reading ---------------------------------------------------------------------------------------
 
-_READ = {"yyyy": r"(?P<y>\d{4})", "MM": r"(?P<M>\d\d)", "dd": r"(?P<d>\d\d)", "HH": r"(?P<H>\d\d)", "mm": r"(?P<m>\d\d)",
-         "ss": r"(?P<s>\d\d)"}  # fmt: skip
+_READ = {
+    "yyyy": r"(?P<y>\d{4})", "MM": r"(?P<M>\d\d)", "dd": r"(?P<d>\d\d)", "HH": r"(?P<H>\d\d)",
+    "mm": r"(?P<m>\d\d)", "ss": r"(?P<s>\d\d)",
+}  # fmt: skip
 
 
 def _reader(pattern: str, name: str) -> Callable[[str], int | None]:
@@ -138,7 +140,9 @@ def _reader(pattern: str, name: str) -> Callable[[str], int | None]:
     order = ["yyyy", "MM", "dd", "HH", "mm", "ss"]
     if set(said) != set(order[: len(said)]):
         raise ExpressionError(f"{name} does not read the format {pattern!r}", hint="A part is missing before another.")
-    made = re.compile("".join(_READ[p] if kind == "letters" else re.escape(p) for kind, p in _pieces(pattern)), re.ASCII)
+    made = re.compile(
+        "".join(_READ[p] if kind == "letters" else re.escape(p) for kind, p in _pieces(pattern)), re.ASCII
+    )
 
     def read(value: str) -> int | None:
         found = made.fullmatch(value)

@@ -56,7 +56,8 @@ def _found(value: str, steps: list[str | int]) -> str | None:
                 return None
         elif not isinstance(tree, list) or step >= len(tree):
             return None
-        tree = tree[step]
+        inner: Any = tree
+        tree = inner[step]
     return _shown(tree)
 
 

@@ -123,10 +123,10 @@ def _factorial(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("pi", _FAMILY, (0, 0))
-def _pi(parts: list[Node], bound: Bound) -> Node:
+def _pi(_parts: list[Node], _bound: Bound) -> Node:
     return constant(math.pi, t.DOUBLE)
 
 
 @function("e", _FAMILY, (0, 0))
-def _e(parts: list[Node], bound: Bound) -> Node:
+def _e(_parts: list[Node], _bound: Bound) -> Node:
     return constant(math.e, t.DOUBLE)

@@ -41,7 +41,9 @@ def _likened(name: str, parts: list[Node], bound: Bound, *, folded: bool) -> Nod
     pieces = _pieces(pattern.lower() if folded else pattern, escape)
     if not folded and (fast := _fast(pieces)) is not None:
         return strict(t.BOOL, [value], fast)
-    made = re.compile("".join({"%": ".*", "_": "."}.get(p, "") if wild else re.escape(p) for wild, p in pieces), re.DOTALL)
+    made = re.compile(
+        "".join({"%": ".*", "_": "."}.get(p, "") if wild else re.escape(p) for wild, p in pieces), re.DOTALL
+    )
     if folded:
         return rowwise(t.BOOL, [value], lambda one: made.fullmatch(one.lower()) is not None)
     return rowwise(t.BOOL, [value], lambda one: made.fullmatch(one) is not None)

@@ -55,7 +55,7 @@ def _of_floats(node: Node, places: int, how: str) -> Node:
     short = node.kind == t.FLOAT
 
     def one(number: float) -> float:
-        if number != number or number in (float("inf"), float("-inf")):  # noqa: PLR0124 - only NaN is not itself
+        if number != number or number in (float("inf"), float("-inf")):
             return number
         written = Decimal(str(np.float32(number)) if short else repr(number))
         made = float(written.quantize(unit, how, _EXACT))
@@ -148,5 +148,3 @@ def _long(numbers: np.ndarray) -> np.ndarray:
     out[numbers >= 2.0**63] = 2**63 - 1
     out[numbers <= -(2.0**63)] = -(2**63)
     return out
-
-

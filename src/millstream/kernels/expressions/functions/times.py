@@ -95,7 +95,11 @@ def _unix_timestamp(parts: list[Node], bound: Bound) -> Node:
         raise wrong("unix_timestamp", parts[0], "a DATE or TIMESTAMP")
     node = parts[0] if parts[0].kind == t.LOCAL else stamp(parts[0], bound, "unix_timestamp")
     # Towards zero, where unix_seconds goes down.
-    return strict(t.LONG, [node], lambda v: numpy_of(lambda m: -(-m // 1_000_000) * (m < 0) + m // 1_000_000 * (m >= 0), v.cast(t.LONG), t.LONG))
+    return strict(
+        t.LONG,
+        [node],
+        lambda v: numpy_of(lambda m: -(-m // 1_000_000) * (m < 0) + m // 1_000_000 * (m >= 0), v.cast(t.LONG), t.LONG),
+    )
 
 
 def _stamped(name: str, unit: int) -> None:
@@ -128,7 +132,7 @@ def _make_timestamp(parts: list[Node], bound: Bound) -> Node:
         seconds = double(seconds, bound, "make_timestamp")
     micros = cast(seconds, pa.decimal128(16, 6), bound)
 
-    def one(year: int, month: int, day: int, hour: int, minute: int, second) -> int | None:  # noqa: ANN001 - a decimal
+    def one(year: int, month: int, day: int, hour: int, minute: int, second) -> int | None:
         y, m = np.array([year]), np.array([month])
         fine = 1 <= month <= 12 and 1 <= day <= int(length_of_month(y, m)[0]) and 0 <= hour < 24 and 0 <= minute < 60
         if not fine or not (0 <= second < 60 or second == 60) or abs(year) > 290_000:
@@ -152,7 +156,9 @@ def _zoned(name: str, compute: Callable[[Value, str], Value]) -> None:
         try:
             known(zone)
         except (KeyError, ValueError, OSError):
-            raise ExpressionError(f"there is no time zone {zone!r}", hint="Write one such as 'Europe/Berlin'.") from None
+            raise ExpressionError(
+                f"there is no time zone {zone!r}", hint="Write one such as 'Europe/Berlin'."
+            ) from None
         return strict(t.STAMP, [stamp(parts[0], bound, name)], lambda value: compute(value, zone))
 
 
