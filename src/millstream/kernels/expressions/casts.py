@@ -168,6 +168,11 @@ def _short(seconds: Value, kind: pa.DataType, *, ansi: bool) -> Result:
 
 
 def _float_to_whole(value: Value, kind: pa.DataType, *, ansi: bool) -> Result:
+    ends = pc.min_max(value)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    half = 2.0 ** (kind.bit_width - 1)
+    if low is None or (-half < low and high < half and not pc.any(pc.is_nan(value)).as_py()):
+        return value.cast(kind, safe=False), None  # all fit: the decimals are cut off
     nulls = is_null(value) if value.null_count else None
     numbers = pc.fill_null(value, 0.0).to_numpy(zero_copy_only=False).astype(np.float64)
     step = kind if kind in (t.INT, t.LONG) else t.INT

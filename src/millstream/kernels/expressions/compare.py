@@ -10,7 +10,18 @@ from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import tight
 from millstream.kernels.expressions.casts import cast
-from millstream.kernels.expressions.node import Bound, Frame, Node, Result, Value, both, folded, is_null, strict
+from millstream.kernels.expressions.node import (
+    Bound,
+    Frame,
+    Node,
+    Result,
+    Value,
+    both,
+    folded,
+    is_null,
+    repeated,
+    strict,
+)
 
 _PLAIN = {
     "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
@@ -20,6 +31,9 @@ _PLAIN = {
 def comparison(op: str, left: Node, right: Node, bound: Bound) -> Node:
     """A node for = <> < <= > >= or <=>."""
     left, right = sides(op, left, right, bound)
+    if op != "<=>" and right.constant is not None and left.constant is None and right.constant.is_valid:
+        fixed = right.constant
+        return strict(t.BOOL, [left], lambda one: _with_constant(op, one, fixed))
     if op != "<=>":
         return strict(t.BOOL, [left, right], lambda one, other: compared(op, one, other))
 
@@ -59,6 +73,13 @@ def _with_text(one: pa.DataType, other: pa.DataType, *, ansi: bool) -> pa.DataTy
             return t.DOUBLE
         return (t.LONG if kind in t.INTEGERS else t.DOUBLE) if ansi else kind
     return None
+
+
+def _with_constant(op: str, one: Value, fixed: pa.Scalar) -> Value:
+    """A comparison with the same value for all rows, which need not be repeated."""
+    if t.is_float(one.type) and (np.isnan(fixed.as_py()) or _nan(one) is not None):
+        return compared(op, one, repeated(fixed, len(one)))
+    return _PLAIN[op](one, fixed)
 
 
 def compared(op: str, one: Value, other: Value) -> Value:

@@ -137,6 +137,9 @@ def coalesce(parts: Sequence[Node], bound: Bound) -> Node:
     """The first that is not null."""
     values = common(list(parts), bound, "coalesce")
     kind = values[0].kind
+    if all(one.total for one in values) and not pa.types.is_nested(kind):
+        made = Node(kind, lambda frame: (pc.coalesce(*(one.run(frame)[0] for one in values)), None))
+        return folded(made, values)
 
     def run(frame: Frame) -> Result:
         left = np.ones(frame.n, dtype=np.bool_)

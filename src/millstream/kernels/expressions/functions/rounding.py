@@ -6,6 +6,7 @@ import decimal
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
@@ -13,7 +14,7 @@ from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.casts import cast, numpy_of
 from millstream.kernels.expressions.decimals import each, rounded, to_decimal
 from millstream.kernels.expressions.fit import fixed, wrong
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, RowError, Value, rowwise, strict
+from millstream.kernels.expressions.node import Bound, Failed, Node, Result, RowError, Value, is_null, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "numbers"
@@ -48,6 +49,7 @@ def _rounded(name: str, parts: list[Node], bound: Bound, how: str) -> Node:
 
 
 _EXACT = decimal.Context(prec=800)
+_PLAIN, _CLOSE = 1e9, 1e-6
 
 
 def _of_floats(node: Node, places: int, how: str) -> Node:
@@ -61,7 +63,24 @@ def _of_floats(node: Node, places: int, how: str) -> Node:
         made = float(written.quantize(unit, how, _EXACT))
         return float(np.float32(made)) + 0.0 if short else made + 0.0
 
-    return rowwise(node.kind, [node], one)
+    if short or not 0 <= places <= 15:
+        return rowwise(node.kind, [node], one)
+    unit_up = 10.0**places
+
+    def run(value: Value) -> Value:
+        """Where it is plain which way to go the whole number is exact, and so is the division; else digit by digit."""
+        numbers = pc.fill_null(value, 0.0).to_numpy(zero_copy_only=False)
+        with np.errstate(all="ignore"):
+            raised = np.abs(numbers) * unit_up
+            down = np.floor(raised)
+            plain = (raised < _PLAIN) & (np.abs(raised - down - 0.5) > _CLOSE)
+            made = np.copysign((down + (raised - down > 0.5)) / unit_up, numbers)
+        made = np.where(made == 0, 0.0, made)
+        for i in np.flatnonzero(~plain):
+            made[i] = one(float(numbers[i]))
+        return pa.array(made, t.DOUBLE, mask=is_null(value) if value.null_count else None)
+
+    return strict(t.DOUBLE, [node], run)
 
 
 def _of_decimals(node: Node, places: int, how: str) -> Node:
