@@ -154,7 +154,7 @@ def test_what_may_fail_is_computed_only_for_rows_that_get_so_far(spark: Any, fol
 def test_times_are_read_in_the_zone_of_the_session(spark: Any, folder: Path) -> None:
     def answer(engine: ms.Engine, source: Any) -> Any:
         stream = engine.stream("s", source, progress=ms.bounded_disorder("ts", "10 seconds"))
-        after = stream.where("ts >= '2024-01-01 00:02:00'")
+        after = stream.where("ts >= '2024-01-01 05:32:00'")  # 00:02 in UTC
         query = after.window("ts", range="20 seconds").group_by("k").agg(n=ms.count()).named("q")
         engine.start(ms.available_now(), end_of_stream=True).await_termination()
         return query

@@ -159,11 +159,12 @@ class Reduction:
         offset = f"({tick} - {operator.base}L)"
         pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
         good = f"{APART} = {GOOD}"
-        self._keys = [F.expr(f"CASE WHEN {good} THEN {quoted(g)} END").alias(g) for g in node.groups]
+        names = group_names(node)
+        self._keys = [F.expr(f"CASE WHEN {good} THEN {quoted(g)} END").alias(n) for n, g in names.items()]
         self._keys += [F.expr(f"CASE WHEN {good} THEN {pane} END").alias(KEY), F.col(APART)]
         self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH), *_partials(node)]
         self.by_cells = laid_out != GROUPS
-        self._partition = None if self.by_cells else partition_column(node.groups, program.partitions)
+        self._partition = None if self.by_cells else partition_column(tuple(names), program.partitions)
 
     def in_one_task(self, partials: int | None) -> bool:
         """Should all partitions be taken together, after an epoch with so many partials?"""
@@ -198,6 +199,11 @@ class Reduction:
     def set_apart(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame's rows that are late or rejected, as they came."""
         return frame.filter(self._apart(order) != GOOD)
+
+
+def group_names(node: nodes.Aggregate) -> dict[str, str]:
+    """What groups are called among partials: names of theirs may hold what `mapInArrow` cannot read."""
+    return {f"__ms_g{i}": name for i, name in enumerate(node.groups)}
 
 
 def _partials(node: nodes.Aggregate) -> Iterator[Column]:
