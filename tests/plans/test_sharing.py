@@ -69,15 +69,6 @@ def test_explain_says_what_is_shared_where_it_begins() -> None:
     assert dedent(expected).strip() == engine.explain()
 
 
-def test_what_differs_each_time_is_not_shared() -> None:
-    engine = local()
-    for name in ("q0", "q1"):
-        engine.sql("SELECT ts FROM s WHERE rand() < 0.5", name=name)
-    engine.start(ms.available_now(), end_of_stream=True).await_termination()
-
-    assert 2 == operators(engine, nodes.Select)
-
-
 def test_a_query_that_comes_later_begins_anew() -> None:
     query = "SELECT count(*) AS n FROM s [RANGE 10, SLIDE 10, START 5, WATTR ts]"
     engine = local(query)

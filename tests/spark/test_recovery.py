@@ -221,7 +221,7 @@ def test_spark_and_kernels_send_a_group_to_the_same_partition(spark: Any) -> Non
             "i": pa.array([1, -2, 3, None, 5, 6, 7, 127], pa.int8()),
         }
     )
-    rows = spark.createDataFrame(groups).selectExpr("*", f"{GOOD} AS __apart")
+    rows = spark.createDataFrame(groups).selectExpr("*", f"{GOOD} AS __ms_apart")
     for partitions in (2, 3, 7):
         found = rows.select(partition_column(tuple(groups.column_names), partitions).alias("p")).toArrow()
         ours = partition_of([groups[name] for name in groups.column_names], groups.num_rows, partitions)

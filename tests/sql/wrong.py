@@ -68,7 +68,7 @@ WRONG: dict[str, str] = {
     "SELECT prize, count(*) AS n FROM bids [RANGE 1 minute, WATTR tss, PATTR itm] WHERE quantity > 1 GROUP BY itm",
     # Types.
     "where is no condition": "SELECT price FROM bids WHERE price + 1",
-    "text and number": "SELECT item - price AS x FROM bids",
+    "text and number": "SELECT item - ts AS x FROM bids",
     "sum of text": f"SELECT sum(item) AS s, max(price) AS m {FROM}",
     "filter is no condition": f"SELECT count(*) FILTER (WHERE price) AS n {FROM}",
     "union of different columns": "SELECT ts, price FROM bids UNION ALL SELECT ts FROM bids",

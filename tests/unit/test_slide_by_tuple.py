@@ -26,7 +26,7 @@ def bins(stepper: Stepper) -> dict[int, int]:
     operator = stepper.operator
     assert isinstance(operator, OnePass)
     tables = [s.tables["fixed"] for s in operator.store.segments if "fixed" in s.tables]
-    return {row["__key"]: row["a0.0"] for table in tables for row in table.to_pylist()}
+    return {row["__ms_key"]: row["__ms_a0.0"] for table in tables for row in table.to_pylist()}
 
 
 def windows(rows: list[dict[str, Any]]) -> dict[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +9,9 @@ from contextlib import contextmanager
 from millstream.core.errors import MillstreamError, SqlError, sql_error
 from millstream.core.problem import Problem
 from millstream.sql.foreign import in_sql
-from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
-_MISSING = re.compile(r"Function with name \"?(\w+)\"? does not exist", re.IGNORECASE)
-_ENGINE = re.compile(r"\b(Binder|Catalog|Conversion|Parser|Invalid Input) Error: ")
+_MISSING = re.compile(r'there is no function "(\w+)"')
 
 
 @contextmanager
@@ -32,13 +29,11 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
     """The error as a problem of a piece; an unknown function is pointed at."""
     missing = _MISSING.search(error.fact)
     if missing is None:
-        return piece.problem(_ENGINE.sub("", error.fact), in_sql(error.hint))
+        return piece.problem(error.fact, in_sql(error.hint))
     name = missing[1]
     found = re.search(rf"\b{re.escape(name)}\b", str(piece), re.IGNORECASE)
-    close = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
-    hint = f'Did you mean "{close[0]}"?' if close else "Functions are Spark's; docs/sql.md lists the aggregates."
     where = piece if found is None else piece.part(found.start(), found.end())
-    return where.problem(f'there is no function "{name}"', hint)
+    return where.problem(f'there is no function "{name}"', error.hint)
 
 
 def settle(problems: list[Problem]) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, WindowError, nearest
 from millstream.core.generator import Supplied
+from millstream.core.quote import check_reserved
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 
@@ -55,7 +56,8 @@ def check_name(name: object, what: str) -> None:
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Refuse names that are there twice, and types that no operator reads."""
+    """Refuse names that are there twice or are the engine's own, and types that no operator reads."""
+    check_reserved(schema.names)
     twice = [name for name in schema.names if schema.names.count(name) > 1]
     if twice:
         raise SchemaError(f"there are {len(twice)} columns {twice[0]!r}", hint="Rename or drop all but one.")

@@ -27,6 +27,7 @@ from millstream.api.table import Table, rows_of
 from millstream.core.errors import PlanError, nearest
 from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
+from millstream.core.settings import Settings
 from millstream.plan import nodes
 from millstream.plan.report import Report, report
 from millstream.runtime.batch import UNREADABLE
@@ -62,12 +63,15 @@ class Engine:
         checkpoint: str | Path | None = None,
         partitions: int | None = None,
         allow_unbounded: bool = False,
+        ansi: bool | None = None,
+        time_zone: str | None = None,
     ) -> None:
         """On Spark with the given session, or with a local one made for it; `host="local"` needs no Spark.
 
         `checkpoint` is the folder that a restart continues from; without one a temporary folder is used.
         `partitions` is how many parts state is kept in; a restart may change it. With `allow_unbounded` queries
-        run that would keep rows for ever, and `explain` says which.
+        run that would keep rows for ever, and `explain` says which. `ansi` and `time_zone` are what expressions mean
+        by a failure and by a day: on Spark they are the session's, and not given here; else they are True and "UTC".
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
@@ -78,8 +82,17 @@ class Engine:
                     hint='Leave host="local" out to run on Spark.',
                 )
             self.host: Any = LocalHost()
+            self.settings = Settings(
+                ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone
+            )
         else:
+            if ansi is not None or time_zone is not None:
+                raise PlanError(
+                    "on Spark, ansi and time_zone are the session's",
+                    hint="Set spark.sql.ansi.enabled and spark.sql.session.timeZone before the engine is made.",
+                )
             self.host = _spark_host(spark, checkpoint, partitions)
+            self.settings: Settings = self.host.settings
         self._sources: dict[str, Any] = {}
         self._given: dict[str, tuple[Any, ...]] = {}
         """By stream, as they were given: the source, the rows of an epoch, and the progress."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from millstream.api.stream import Stream
 
 HOW = ("inner", "left")
-Condition = Callable[[Sequence[str]], Expression]
+Condition = Callable[[pa.Schema], Expression]
 
 
 def enrich_node(stream: Stream, table: Table, on: Keys, how: str, condition: Condition | None) -> nodes.Enrich:
@@ -53,7 +53,7 @@ def built_enrich(
         table=table,
         how=how,
         keys=tuple(keys),
-        condition=None if condition is None else condition([field.name for field in fields]),
+        condition=None if condition is None else condition(pa.schema(fields)),
         columns=columns,
         schema=pa.schema(fields),
     )

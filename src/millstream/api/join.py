@@ -34,7 +34,7 @@ def join_node(
     within: Any,
     window: Any,
     time: str | tuple[str, str] | None,
-    condition: Callable[[Sequence[str]], Expression] | None,
+    condition: Callable[[pa.Schema], Expression] | None,
 ) -> nodes.Join:
     """The node of a join, with everything about it checked."""
     if isinstance(getattr(right, "node", None), nodes.Table):
@@ -67,7 +67,7 @@ def built(
     time: nodes.Band | nodes.SameWindow | None,
     domain: Domain | None,
     columns: tuple[nodes.JoinColumn, ...],
-    condition: Callable[[Sequence[str]], Expression] | None,
+    condition: Callable[[pa.Schema], Expression] | None,
 ) -> nodes.Join:
     """A join whose columns have names already; its keys must have one type on both sides."""
     schemas = [one.schema for one in inputs]
@@ -79,7 +79,7 @@ def built(
         how=how,
         keys=tuple(keys),
         time=time,
-        condition=None if condition is None else condition([field.name for field in fields]),
+        condition=None if condition is None else condition(pa.schema(fields)),
         columns=columns,
         schema=pa.schema(leaving),
         domain=domain,

@@ -18,6 +18,7 @@ from millstream.api.table import Table
 from millstream.api.windowed import Windowed
 from millstream.core.errors import MillstreamError, SqlError, nearest, sql_error
 from millstream.core.problem import Problem
+from millstream.core.quote import apart
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
@@ -315,7 +316,7 @@ class _Lowering:
         names = [one.name for one in made.outputs]
         # Those that are asked for are the window's own: what they promise goes on under their names.
         asked = {one.text.strip('"`'): one.name for one in reversed(made.outputs)}
-        hidden = {name: asked.get(name, f"__{name}") for name in WINDOW_COLUMNS}
+        hidden = {name: asked.get(name, apart(f"__{name}", names)) for name in WINDOW_COLUMNS}
         along = [Output(new, name, made.outputs[0].piece) for name, new in hidden.items() if new not in names]
         order = tuple((name if name in names else hidden[name], down) for name, down in made.order)
         wide = _as_query(self._computed(result, [*along, *made.outputs]))

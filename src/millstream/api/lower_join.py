@@ -20,7 +20,7 @@ from millstream.core.problem import Problem
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
 from millstream.sql import statements as sql
-from millstream.sql.expression import expression
+from millstream.sql.expression import condition
 from millstream.sql.expressions import Names, spelled
 from millstream.sql.join_condition import Conditions, Limit, Tree, columns_of, conjunction, conjuncts, taken_apart
 from millstream.sql.projection import resolve
@@ -254,11 +254,11 @@ class Step:
             for column, pair in side.names.items()
         )
 
-    @staticmethod
-    def condition(rest: Sequence[Tree]) -> Callable[[Sequence[str]], Expression] | None:
+    def condition(self, rest: Sequence[Tree]) -> Callable[[pa.Schema], Expression] | None:
         """All of these together, over the names of the pair."""
         text = conjunction(list(rest))
-        return None if text is None else lambda names: expression(text, names)
+        settings = self.left.stream.engine.settings
+        return None if text is None else lambda pair: condition(text, pair, settings)
 
     # --- time ---
 

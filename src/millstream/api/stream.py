@@ -17,19 +17,20 @@ from millstream.api.windowed import Windowed
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
+from millstream.core.quote import apart, check_reserved
 from millstream.core.window import WHOLE
-from millstream.kernels.expression import type_of
+from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.sql.expression import expression, named_expression
+from millstream.sql.expression import condition, expression, named_expression
 from millstream.sql.expressions import quoted
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
     from millstream.api.query import Query
 
-WHOLE_COLUMN = "__whole"
+_WHOLE = "__whole"
 """The constant that grouping without a window has in place of a windowing attribute."""
 
 
@@ -48,7 +49,7 @@ class Stream:
 
     def where(self, condition: str) -> Query:
         """The rows that satisfy an SQL condition."""
-        parsed = expression(condition, self.schema.names)
+        parsed = expression(condition, self.schema, self.engine.settings)
         kind = type_of(parsed, self.schema)
         if not pa.types.is_boolean(kind):
             raise SchemaError(f"{condition} is {kind}, not a condition", hint='Compare something: "price > 10".')
@@ -67,12 +68,13 @@ class Stream:
 
     def select(self, *columns: str, **named: str) -> Query:
         """Computed columns: `select("a", "a + b AS c", d="upper(e)")`."""
-        names = self.schema.names
-        items = [named_expression(text, names) for text in columns]
-        items += [(name, expression(text, names)) for name, text in named.items()]
+        schema, settings = self.schema, self.engine.settings
+        items = [named_expression(text, schema, settings) for text in columns]
+        items += [(name, expression(text, schema, settings)) for name, text in named.items()]
         if not items:
             raise PlanError("select has no columns", hint='Name at least one: select("ts", "price").')
         _unique([name for name, _ in items])
+        check_reserved([name for name, _ in items if name not in schema.names])
         schema = pa.schema([pa.field(name, type_of(parsed, self.schema)) for name, parsed in items])
         return self._query(nodes.Project(input=self.node, columns=tuple(items), schema=schema))
 
@@ -114,7 +116,7 @@ class Stream:
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
-            condition=None if where is None else lambda names: expression(where, names),
+            condition=None if where is None else lambda pair: condition(where, pair, self.engine.settings),
         )  # fmt: skip
         return self._query(left_alone(made))
 
@@ -146,8 +148,8 @@ class Stream:
         how             inner, or left: rows without a partner leave with nulls.
         where           any further condition, over the columns of the pair, which are named as those of `join`.
         """
-        condition = None if where is None else lambda names: expression(where, names)
-        return self._query(enrich_node(self, self.engine.table_of(table), on, how, condition))
+        wanted = None if where is None else lambda pair: condition(where, pair, self.engine.settings)
+        return self._query(enrich_node(self, self.engine.table_of(table), on, how, wanted))
 
     def difference(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
         """The rows, each once, that another stream of the same columns has not; null equals null.
@@ -167,11 +169,12 @@ class Stream:
         Groups are columns or expressions: `group_by("k")`, `group_by("upper(k) AS k")`, `group_by(k="upper(k)")`.
         """
         names = [Expression.column(name) for name in self.schema.names]
-        whole = expression("0", self.schema.names)
-        items = (*((str(one), one) for one in names), (WHOLE_COLUMN, whole))
-        schema = self.schema.append(pa.field(WHOLE_COLUMN, pa.int32()))
+        whole = expression("0", self.schema, self.engine.settings)
+        hidden = apart(_WHOLE, self.schema.names)
+        items = (*((str(one), one) for one in names), (hidden, whole))
+        schema = self.schema.append(pa.field(hidden, pa.int32()))
         node = nodes.Project(input=self.node, columns=items, schema=schema, hidden=True)
-        return Windowed(Stream(self.engine, node), WHOLE_COLUMN, (WHOLE,), ()).group_by(*columns, **named)
+        return Windowed(Stream(self.engine, node), hidden, (WHOLE,), ()).group_by(*columns, **named)
 
     def distinct(self, *columns: str) -> Query:
         """The first row of each combination of `columns` (default: all)."""

@@ -13,8 +13,9 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import PlanError
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
+from millstream.core.quote import apart
 from millstream.core.window import WHOLE
-from millstream.kernels.expression import type_of
+from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes
@@ -63,10 +64,11 @@ class Windowed:
             if text in names or not isinstance(text, str) or text.isidentifier():  # a column, or meant to be one
                 groups.append(text)
                 continue
-            name, parsed = named_expression(text, names)
+            name, parsed = named_expression(text, self.stream.schema, self.stream.engine.settings)
             self._compute(name, parsed, groups, computed, shown)
         for name, text in named.items():
-            self._compute(name, expression(text, names), groups, computed, shown)
+            parsed = expression(text, self.stream.schema, self.stream.engine.settings)
+            self._compute(name, parsed, groups, computed, shown)
         stream = self.stream if not computed else self._with(computed)
         stream._check_keys(groups)
         unique = tuple(dict.fromkeys(groups))
@@ -81,7 +83,7 @@ class Windowed:
             return
         if name in (*groups, *shown.values()):
             raise PlanError(f"the group {name!r} is named twice", hint="Give each group a name of its own.")
-        hidden = f"__group_{len(shown)}"
+        hidden = apart(f"__group_{len(shown)}", self.stream.schema.names)
         check_groupable(type_of(parsed, self.stream.schema), name)
         computed[hidden], shown[hidden] = parsed, name
         groups.append(hidden)
@@ -117,7 +119,7 @@ class Windowed:
         if hysteresis is not None and not (isinstance(hysteresis, int | float) and 0 <= hysteresis < 1):
             raise PlanError(f"hysteresis {hysteresis!r} is not in [0, 1)", hint="The default is 0.25.")
         self._check_shown(aggregates)
-        names = self.stream.schema.names
+        schema, settings = self.stream.schema, self.stream.engine.settings
         node = bind_aggregate(
             self.stream.node,
             attribute=self.attribute,
@@ -125,7 +127,7 @@ class Windowed:
             groups=self.groups,
             calls=aggregates,
             strategy=strategy,
-            parse=lambda text: expression(text, names),
+            parse=lambda text: expression(text, schema, settings),
             options={} if hysteresis is None else {"hysteresis": hysteresis},
             flush=self.flush,
         )

@@ -1,23 +1,26 @@
-"""Terms: the part of SQL whose meaning the plan itself knows, so that conditions can be judged and moved.
-
-Columns, constants, comparisons, logic and + - *. What an expression does besides is opaque, and stays where it is.
-"""
+"""Terms: what an expression means, apart from any engine. A plan can judge, move and merge them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
-_NUMERIC = {"integer", "float", "number"}
-_LOGICAL = {"boolean", "null"}
-_LEVELS = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "negative": 7, "column": 8, "constant": 8}
+from millstream.core.quote import quoted, text
+
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
+DEEPEST = 120
+"""How deep terms may nest: what walks them does so by itself."""
+_LEVELS = {
+    "or": 1, "and": 2, "not": 3, "is null": 4, "between": 4, "in": 4, "+": 6, "-": 6, "*": 7, "/": 7, "%": 7,
+    "div": 7, "negative": 8, "bit not": 8, "column": 9, "constant": 9, "text": 9, "call": 9, "cast": 9, "try_cast": 9,
+    "case": 9, "field": 9, "item": 9, "interval": 9, "binary": 9,
+}  # fmt: skip
 _COMPARED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operation on terms; `column` has a name and `constant` its text as `value`.
+    """An operation on terms; `value` is the name of a column or function, a constant's text, or the type of a cast.
 
     >>> dear = Term("and", (Term(">", (column("price"), constant("5"))), column("open")))
     >>> render(dear, str)
@@ -35,7 +38,7 @@ def column(name: str) -> Term:
 
 
 def constant(text: str) -> Term:
-    """A constant, as SQL writes it."""
+    """A number, TRUE, FALSE or NULL, as SQL writes it."""
     return Term("constant", value=text)
 
 
@@ -45,10 +48,25 @@ def names(term: Term) -> Iterator[str]:
     >>> list(names(Term("=", (column("a"), column("b")))))
     ['a', 'b']
     """
-    if term.op == "column":
-        yield term.value
-    for part in term.parts:
-        yield from names(part)
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if one.op == "column":
+            yield one.value
+        waiting += reversed(one.parts)
+
+
+def depth(term: Term) -> int:
+    """How deep a term nests.
+
+    >>> depth(Term("+", (column("a"), column("b"))))
+    2
+    """
+    deepest, level = 0, [term]
+    while level:
+        deepest += 1
+        level = [part for one in level for part in one.parts]
+    return deepest
 
 
 def substitute(term: Term, by: Mapping[str, Term]) -> Term:
@@ -75,75 +93,48 @@ def conjuncts(term: Term) -> Iterator[Term]:
         yield term
 
 
-def kind_of(term: Term, kinds: Mapping[str, str]) -> str | None:
-    """What kind of value a term has, if no row can make it fail; None if one could. `kinds` are the columns'.
-
-    Whole numbers overflow, and a text may be no number: such terms could fail.
-
-    >>> kind_of(Term(">", (column("a"), constant("5"))), {"a": "integer"})
-    'boolean'
-    >>> kind_of(Term("*", (column("a"), constant("5"))), {"a": "integer"}) is None
-    True
-    """
-    if term.op == "column":
-        return kinds.get(term.value)
-    if term.op == "constant":
-        return _constant(term.value)
-    if term.op == "is null" and term.parts[0].op == "column":
-        return "boolean"
-    parts = [kind_of(part, kinds) for part in term.parts]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    if term.op in ("+", "-", "*"):
-        return "float" if "float" in known and set(known) <= _NUMERIC else None
-    if term.op == "negative":
-        return known[0] if known[0] == "float" or (term.parts[0].op == "constant" and known[0] in _NUMERIC) else None
-    if term.op in ("and", "or", "not"):
-        return "boolean" if set(known) <= _LOGICAL else None
-    return "boolean" if all(_comparable(known[0], other) for other in known[1:]) else None
-
-
-def _constant(text: str) -> str | None:
-    if text.startswith("'"):
-        return "literal"
-    if text in ("TRUE", "FALSE"):
-        return "boolean"
-    if text == "NULL":
-        return "null"
-    # A number with more digits than this might not meet a column's type in any other.
-    return None if len(text) > 15 else "integer" if text.isdecimal() else "number"
-
-
-def _comparable(one: str, other: str) -> bool:
-    both = {one, other}
-    if len(both) == 1 or "null" in both or both <= _NUMERIC:
-        return True
-    return "literal" in both and any(kind == "text" or kind.startswith("time") for kind in both)
-
-
-def render(term: Term, quoted: Callable[[str], str]) -> str:
-    """The term as SQL; `quoted` writes the names of columns.
+def render(term: Term, name: Callable[[str], str] = quoted) -> str:
+    r"""The term as Spark's SQL; `name` writes the names of columns.
 
     >>> render(Term("not", (Term("or", (column("a"), Term("is null", (column("b"),)))),)), str)
     'NOT (a OR b IS NULL)'
+    >>> render(Term("call", (column("a b"), Term("text", value="it's")), "concat"))
+    "concat(`a b`, 'it\\'s')"
     """
     level = _LEVELS.get(term.op, _COMPARED)
 
     def inner(part: Term) -> str:
-        text, below = render(part, quoted), _LEVELS.get(part.op, _COMPARED)
-        chained = below == level and part.op == term.op and term.op in ("and", "or")
-        return text if below > level or chained else f"({text})"
+        written, below = render(part, name), _LEVELS.get(part.op, _COMPARED)
+        chained = part.op == term.op and term.op in ("and", "or")
+        alone = below > level or chained
+        if term.op in ("negative", "bit not") and written.startswith("-"):
+            alone = False
+        return written if alone else f"({written})"
+
+    def left_first() -> str:
+        """Operators of one level are read from the left."""
+        first, *rest = term.parts
+        same = _LEVELS.get(first.op) == level and first.op in ("+", "-", "*", "/", "%", "div")
+        head = render(first, name) if same else inner(first)
+        return f" {term.op.upper()} ".join([head, *map(inner, rest)])
 
     match term.op:
         case "column":
-            return quoted(term.value)
+            return name(term.value)
         case "constant":
             return term.value
+        case "text":
+            return text(term.value)
+        case "binary":
+            return f"X'{term.value}'"
+        case "interval":
+            return f"INTERVAL {term.value}"
         case "not":
             return f"NOT {inner(term.parts[0])}"
         case "negative":
             return f"-{inner(term.parts[0])}"
+        case "bit not":
+            return f"~{inner(term.parts[0])}"
         case "is null":
             return f"{inner(term.parts[0])} IS NULL"
         case "between":
@@ -152,5 +143,25 @@ def render(term: Term, quoted: Callable[[str], str]) -> str:
         case "in":
             value, *those = map(inner, term.parts)
             return f"{value} IN ({', '.join(those)})"
+        case "cast" | "try_cast":
+            return f"{term.op}({render(term.parts[0], name)} AS {term.value})"
+        case "call" if term.value in ("&", "|", "^"):
+            return "(" + f" {term.value} ".join(f"({render(part, name)})" for part in term.parts) + ")"
+        case "call":
+            return f"{term.value}({', '.join(render(part, name) for part in term.parts)})"
+        case "case":
+            return _case([render(part, name) for part in term.parts])
+        case "field":
+            return f"{inner(term.parts[0])}.{quoted(term.value)}"
+        case "item":
+            return f"{inner(term.parts[0])}[{render(term.parts[1], name)}]"
+        case "+" | "-" | "*" | "/" | "%" | "div":
+            return left_first()
         case op:
             return f" {op.upper()} ".join(map(inner, term.parts))
+
+
+def _case(parts: list[str]) -> str:
+    pairs = zip(parts[0::2], parts[1::2], strict=False)
+    whens = "".join(f" WHEN {condition} THEN {value}" for condition, value in pairs)
+    return f"CASE{whens}{f' ELSE {parts[-1]}' if len(parts) % 2 else ''} END"

@@ -18,9 +18,9 @@ from millstream.kernels.aggregates.base import Algebra, Holistic, Work, sum_by
 from millstream.kernels.group import cells, codes, encode, first_rows
 from millstream.kernels.sliding import Runs, Shape, combine_runs, expand, runs
 
-KEY = "__key"
-ROWS = "__rows"
-TIMES = "__times"
+KEY = "__ms_key"
+ROWS = "__ms_rows"
+TIMES = "__ms_times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,11 +312,11 @@ def _column(rows: pa.Table, name: str, where: np.ndarray | None) -> pa.Array:
 
 
 def _names(i: int, kernel: Algebra) -> list[str]:
-    return [f"a{i}.{j}" for j in range(len(kernel.partial_types))]
+    return [f"__ms_a{i}.{j}" for j in range(len(kernel.partial_types))]
 
 
 def _named(i: int, columns: Sequence[pa.Array]) -> dict[str, pa.Array]:
-    return {f"a{i}.{j}": column for j, column in enumerate(columns)}
+    return {f"__ms_a{i}.{j}": column for j, column in enumerate(columns)}
 
 
 def _take(table: pa.Table, index: np.ndarray) -> pa.Table:

@@ -12,7 +12,7 @@ from millstream.core.expression import Expression
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
-from millstream.kernels.expression import evaluate
+from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.lookup import Lookup
 from millstream.ops.operator import Operator
 
@@ -70,8 +70,13 @@ class Enrich(Operator):
             mine, theirs = here[start : start + _PAIRS], there[start : start + _PAIRS]
             pairs = self._pairs(rows.take(pa.array(mine)), pa.array(theirs), self._lookup.table)
             if self.spec.condition is not None:
-                holds = evaluate([self.spec.condition], pairs)[0].fill_null(False)  # noqa: FBT003 - pyarrow's own
-                pairs, mine = pairs.filter(holds), mine[holds.to_numpy(zero_copy_only=False)]
+                made = evaluate([self.spec.condition], pairs)
+                holds = made.values[0].fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - pyarrow's own
+                if made.failed is not None:
+                    for reason, which in made.bad():
+                        self.reject_made(pairs.filter(pa.array(which)), reason)
+                    holds = holds & ~made.failed.rows
+                pairs, mine = pairs.filter(pa.array(holds)), mine[holds]
             paired[mine] = True
             out.append(self._leaving(pairs))
         alone = rows.filter(pa.array(~paired))

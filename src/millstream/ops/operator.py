@@ -17,6 +17,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.kernels.expressions.evaluate import Computed
 from millstream.kernels.group import tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
@@ -50,10 +51,12 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rows an operator could not take, and why."""
+    """Rows an operator could not take, or pairs and results that it could not make, and why."""
 
     rows: pa.Table
     reason: str
+    made: bool = False
+    """Are they made here, and none of a stream's rows?"""
 
 
 class Operator(ABC):
@@ -111,6 +114,17 @@ class Operator(ABC):
         """Set rows apart that cannot be taken."""
         self.rejected.append(Rejected(rows, reason))
         self.meter.rejected += rows.num_rows
+
+    def reject_made(self, rows: pa.Table, reason: str) -> None:
+        """Tell of pairs or results that cannot be made; no row that came in is lost by that."""
+        self.rejected.append(Rejected(rows, reason, made=True))
+
+    def reject_failed(self, rows: pa.Table, made: Computed, spared: np.ndarray | None = None) -> None:
+        """Set rows apart that an expression has no value for, but those that are `spared`."""
+        for reason, which in made.bad():
+            mine = which if spared is None else which & ~spared
+            if mine.any():
+                self.reject(rows.filter(pa.array(mine)), reason)
 
     @abstractmethod
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]: ...

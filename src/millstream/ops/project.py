@@ -11,7 +11,7 @@ from millstream.core.expression import Expression
 from millstream.core.pattern import ANY, Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
-from millstream.kernels.expression import evaluate
+from millstream.kernels.expressions.evaluate import evaluate
 from millstream.ops.operator import Operator
 
 
@@ -29,8 +29,13 @@ class Project(Operator):
         self.extremes = dict(extremes or {})
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
-        values = evaluate([expression for _, expression in self.columns], rows)
-        return [pa.Table.from_arrays(values, names=[name for name, _ in self.columns])]
+        made = evaluate([expression for _, expression in self.columns], rows)
+        out = pa.Table.from_arrays(made.values, names=[name for name, _ in self.columns])
+        good = made.good()
+        if good is None:
+            return [out]
+        self.reject_failed(rows, made)
+        return [out.filter(pa.array(good))]
 
     def promises(self) -> Progress:
         """A punctuation goes on if every attribute it speaks of does, under its new names."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.expression import Expression
-from millstream.kernels.expression import evaluate
+from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.operator import Operator
 
@@ -26,11 +26,17 @@ class Select(Operator):
         self.spare = spare
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
-        keep = evaluate([self.condition], rows)[0]
+        before = self.meter.rejected
+        made = evaluate([self.condition], rows)
+        keep = made.values[0]
+        if made.failed is not None:
+            keep = pc.if_else(pa.array(made.failed.rows), pa.scalar(None, pa.bool_()), keep)
+            spared = _unusable(rows[self.spare[0]], self.spare[1]) if self.spare is not None else None
+            self.reject_failed(rows, made, spared)
         if self.spare is not None:
             keep = pc.or_kleene(keep, pa.array(_unusable(rows[self.spare[0]], self.spare[1])))
         kept = rows.filter(keep)
-        self.meter.filtered += rows.num_rows - kept.num_rows
+        self.meter.filtered += rows.num_rows - kept.num_rows - (self.meter.rejected - before)
         return [kept]
 
 

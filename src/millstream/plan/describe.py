@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
@@ -16,6 +16,7 @@ from millstream.core.generator import (
     Supplied,
     Timer,
 )
+from millstream.core.settings import PLAIN
 from millstream.core.window import (
     WHOLE,
     Landmark,
@@ -32,6 +33,31 @@ from millstream.plan import nodes
 
 def describe(node: nodes.Node) -> list[str]:
     """What a node does, in a line or a few: equal for nodes that do the same."""
+    return [*_described(node), *_settings(node)]
+
+
+def _settings(node: nodes.Node) -> list[str]:
+    """What its expressions are computed under, if that is not what holds where nothing was said."""
+    found = {str(one.settings) for one in _expressions(node) if one.plain is None and one.settings != PLAIN}
+    return [f"with {one}" for one in sorted(found)]
+
+
+def _expressions(node: nodes.Node) -> Iterator[Expression]:
+    match node:
+        case nodes.Select():
+            yield node.condition
+        case nodes.Project():
+            yield from (one for _, one in node.columns)
+        case nodes.Join() | nodes.Enrich():
+            if node.condition is not None:
+                yield node.condition
+        case nodes.Aggregate():  # its arguments are computed by a projection that is not shown
+            yield from _expressions(node.input) if isinstance(node.input, nodes.Project) and node.input.hidden else ()
+        case _:
+            return
+
+
+def _described(node: nodes.Node) -> list[str]:
     match node:
         case nodes.Source():
             return [f"stream {node.name}: {show_progress(node)}"]

@@ -7,7 +7,6 @@ from functools import reduce
 
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.assign_panes import assign_panes
-from millstream.plan.rewrite.bind import bind
 from millstream.plan.rewrite.choose_strategy import choose_strategy
 from millstream.plan.rewrite.prune_columns import prune_columns
 from millstream.plan.rewrite.push_filters import push_filters
@@ -15,7 +14,7 @@ from millstream.plan.rewrite.share import share
 
 Rewrite = Callable[[Plan], Plan]
 
-REWRITES: tuple[Rewrite, ...] = (bind, push_filters, prune_columns, choose_strategy, assign_panes, share)
+REWRITES: tuple[Rewrite, ...] = (push_filters, prune_columns, choose_strategy, assign_panes, share)
 """The answers, the late rows and the rejected rows are the same before and after each of them."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-UNREADABLE = "__unreadable"
+UNREADABLE = "__ms_unreadable"
 """In a data frame: the column with the text of rows that could not be read, and null in all others."""
 
 

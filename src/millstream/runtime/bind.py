@@ -12,8 +12,9 @@ from millstream.core.domain import Domain, Kind
 from millstream.core.errors import AggregateError, PlanError
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
+from millstream.core.quote import apart, check_reserved
 from millstream.core.window import Rows, SlideByTuple, Sliding, Window
-from millstream.kernels.expression import type_of
+from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.ticks import domain_of
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes
@@ -36,16 +37,22 @@ def bind_aggregate(
 ) -> nodes.Aggregate:
     """A window aggregate over a hidden projection that computes its arguments."""
     _check_names(groups, calls)
+    check_reserved(calls)
     _check_strategy(strategy, windows)
     by_number = isinstance(windows[0], Rows)
     columns = dict.fromkeys(groups if by_number else (attribute, *groups))
     items = {name: Expression.column(name) for name in columns}
     bound: list[nodes.AggregateColumn] = []
+    taken = (*source.schema.names, *calls)
     for i, (name, call) in enumerate(calls.items()):
-        arguments = [_place(items, f"__a{i}_{j}", parse(text)) for j, text in enumerate(call.arguments)]
+        wanted = None if call.filter is None else parse(call.filter)
+        parsed = [parse(text) for text in call.arguments]
+        if wanted is not None:  # rows that the filter stops must not fail for their arguments
+            parsed = [one if one.total else one.only_where(wanted) for one in parsed]
+        arguments = [_place(items, apart(f"__a{i}_{j}", taken), one) for j, one in enumerate(parsed)]
         if call.function in _BY_ATTRIBUTE:
             arguments.append(attribute)
-        condition = None if call.filter is None else _place(items, f"__f{i}", parse(call.filter))
+        condition = None if wanted is None else _place(items, apart(f"__f{i}", taken), wanted)
         bound.append(nodes.AggregateColumn(name=name, call=call, arguments=tuple(arguments), filter=condition))
     if not items:  # count(*) over all rows needs some column to carry their number
         first = source.schema.names[0]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.state.codec import plain, restore
 
-ORDER = "__order"
+ORDER = "__ms_order"
 """The place of a row in the order of arrival, for stops that need it."""
 
 SCHEMA = pa.schema(

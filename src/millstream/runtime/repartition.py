@@ -21,7 +21,7 @@ from millstream.state.files import read_table, write_table
 from millstream.state.manifest import Facts, SavedSegment
 from millstream.state.store import Segment
 
-_PLACE = "__place"
+_PLACE = "__ms_place"
 
 
 def repartition(ledger: Ledger, program: Program, checkpoint: Path, before: int) -> None:

@@ -43,7 +43,8 @@ def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table |
     """Everything that any node below `root` rejected in an epoch, or None.
 
     Rows that an operator inside the plan rejects have that operator's columns. Those that the streams lack are
-    left out; if one has another type than the stream's column of its name, `raw` has the row as text.
+    left out; if one has another type than the stream's column of its name, `raw` has the row as text. Of a pair or a
+    result that could not be made it always has.
     """
     schema = rejected_schema(nodes.sources(root))
     width = len(schema) - len(REJECTED_COLUMNS)
@@ -52,7 +53,7 @@ def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table |
         tables += [
             _with(rows, schema, width, [one.reason, raw, epoch])
             for one in outcome.rejected.get(id(node), [])
-            for rows, raw in _readable(one.rows, schema)
+            for rows, raw in _readable(one.rows, schema, whole=one.made)
         ]
         for raw, reason in outcome.unreadable.get(id(node), []):
             nothing = pa.Table.from_pylist([{}], schema=pa.schema(list(schema)[:width]))
@@ -72,10 +73,10 @@ def _extended(sources: Sequence[nodes.Source], extra: Sequence[tuple[str, pa.Dat
     return pa.schema(out)
 
 
-def _readable(rows: pa.Table, schema: pa.Schema) -> Iterator[tuple[pa.Table, str | None]]:
-    """Rows whose columns have the streams' types; one whose columns have not, by itself and as text."""
+def _readable(rows: pa.Table, schema: pa.Schema, *, whole: bool) -> Iterator[tuple[pa.Table, str | None]]:
+    """Rows whose columns have the streams' types; one whose columns have not, by itself and as text, as is `whole`."""
     other = [name for name in rows.schema.names if name in schema.names and not _fits(rows, schema, name)]
-    if not other:
+    if not other and not whole:
         yield rows, None
         return
     for i, row in enumerate(rows.to_pylist()):

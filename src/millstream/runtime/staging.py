@@ -87,8 +87,13 @@ def _named(one: dict[str, Any], checkpoint: str) -> tuple[Path, Path]:
     """The two names of a staged file, if they are what a sink of this checkpoint would have given it."""
     folder = Path(str(one["folder"]))
     hidden, visible = (inside(folder, str(one[name])) for name in ("hidden", "visible"))
-    good = hidden is not None and visible is not None and hidden.parent == visible.parent
-    if not good or not hidden.name.startswith(".part-") or not visible.name.startswith("part-"):
+    if (
+        hidden is None
+        or visible is None
+        or hidden.parent != visible.parent
+        or not hidden.name.startswith(".part-")
+        or not visible.name.startswith("part-")
+    ):
         raise StateError(
             f"the manifest would have {one['hidden']!r} renamed to {one['visible']!r} in {folder}, which no sink does",
             hint="It was changed by somebody. Restore the checkpoint.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
+from millstream.core.quote import quoted
 from millstream.runtime.batch import UNREADABLE, Batch
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
@@ -31,7 +33,8 @@ PARCEL = (
     .add("kind", StringType())
     .add("blob", BinaryType())
 )
-STREAM = "__stream"
+STREAM = "__ms_stream"
+_BARE = re.compile(r"\w+")
 _HELD = pa.schema(
     [
         ("stream", pa.string()),
@@ -71,6 +74,13 @@ def tagged(frames: Mapping[str, DataFrame]) -> DataFrame:
     return out
 
 
+def numbered(frame: DataFrame) -> DataFrame:
+    """The frame with names that `mapInArrow` can find: it takes a dot for a field, and a backtick for a quote."""
+    if all(_BARE.fullmatch(name) for name in frame.columns):
+        return frame
+    return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+
+
 def slots_of(frames: Mapping[str, DataFrame]) -> dict[str, dict[str, str]]:
     """By stream and column, the name that the column has where streams are one: columns of one type share names."""
     out: dict[str, dict[str, str]] = {}
@@ -84,22 +94,20 @@ def slots_of(frames: Mapping[str, DataFrame]) -> dict[str, dict[str, str]]:
     return out
 
 
-def quoted(name: str) -> str:
-    """A column's name as Spark reads it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 @dataclass(frozen=True)
 class Tags:
     """How the streams of a tagged frame are told apart: their schemas, in the order of their numbers, and slots."""
 
     schemas: Mapping[str, pa.Schema]
     slots: Mapping[str, Mapping[str, str]]
+    names: Sequence[str] = ()
+    """Of a stream that is alone, its columns in order: on the way to a worker they may be called otherwise."""
 
     @classmethod
     def of(cls, frames: Mapping[str, DataFrame]) -> Tags:
         """Those of some frames."""
-        return cls({name: arrow_schema(frame) for name, frame in frames.items()}, slots_of(frames))
+        names = next(iter(frames.values())).columns if len(frames) == 1 else ()
+        return cls({name: arrow_schema(frame) for name, frame in frames.items()}, slots_of(frames), names)
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> dict[str, tuple[pa.Table, list[tuple[str, str]]]]:
         """By stream, the rows and what could not be read; nothing if no batch came."""
@@ -108,6 +116,7 @@ class Tags:
             return {}
         rows = pa.concat_tables(tables)
         if len(self.schemas) == 1:
+            rows = rows.rename_columns(list(self.names)) if self.names else rows
             return {name: _told_apart(rows, schema) for name, schema in self.schemas.items()}
         out: dict[str, tuple[pa.Table, list[tuple[str, str]]]] = {}
         numbers = rows[STREAM].to_numpy()
@@ -228,5 +237,5 @@ def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:
 
 __all__ = [
     "PARCEL", "STREAM", "Tags", "arrow_schema", "blobs", "entering", "entering_blobs", "entering_to_meet", "meeting",
-    "quoted", "settling", "slots_of", "tagged",
+    "numbered", "quoted", "settling", "slots_of", "tagged",
 ]  # fmt: skip

@@ -61,7 +61,7 @@ from millstream.spark.places import places
 from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
-from millstream.spark.session import settle_session
+from millstream.spark.session import settings_of, settle_session
 from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
@@ -78,6 +78,7 @@ class SparkHost:
         if spark is not None:
             check_session(spark)
         self.spark = spark
+        self.settings = settings_of(spark)
         self.partitions = _partitions(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
         self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
@@ -329,7 +330,7 @@ class SparkHost:
                 return
             check_next(self.ledger, self.checkpoint, epoch)
             if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
-                settle_session(frame.sparkSession, self.partitions)
+                settle_session(frame.sparkSession, self.partitions, self.settings)
                 settled.set()
             arrivals = Arrivals(frame, tags, self._next_local())
             self._step(arrivals, epoch, report, trigger)
@@ -463,8 +464,8 @@ class SparkHost:
 
     def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
-        if arrivals.frame is None or arrivals.frame.sparkSession.conf.get("spark.sql.session.timeZone") != "UTC":
-            return None  # where times are not read as UTC, kernels must read them
+        if arrivals.frame is None or settings_of(arrivals.frame.sparkSession) != self.settings:
+            return None  # where Spark would compute under other settings, kernels must
         if self._reduces is None or self._reduces[0] is not self.program:
             native = native_reduce(self.program)
             self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))

@@ -14,7 +14,17 @@ from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
 from millstream.spark.direct import Direct, direct
-from millstream.spark.frames import PARCEL, Tags, blobs, entering, entering_blobs, entering_to_meet, meeting, settling
+from millstream.spark.frames import (
+    PARCEL,
+    Tags,
+    blobs,
+    entering,
+    entering_blobs,
+    entering_to_meet,
+    meeting,
+    numbered,
+    settling,
+)
 from millstream.spark.partials import reducing
 from millstream.spark.reduce import Reduction
 
@@ -54,11 +64,11 @@ class Jobs:
         straight = None if arrivals.local else self._direct_of(program)
         if straight is not None and arrivals.frame is not None and set(straight.keys) == set(arrivals.tags.schemas):
             met = straight(arrivals.frame, arrivals.tags)
-            met = met.mapInArrow(entering_to_meet(program, order, arrivals.tags), PARCEL)
+            met = numbered(met).mapInArrow(entering_to_meet(program, order, arrivals.tags), PARCEL)
             return self._collect(program, self._levels(program, order, met, 2), what)
         entered: list[DataFrame] = []
         if arrivals.frame is not None:
-            entered.append(arrivals.frame.mapInArrow(entering(program, order, arrivals.tags), PARCEL))
+            entered.append(numbered(arrivals.frame).mapInArrow(entering(program, order, arrivals.tags), PARCEL))
         held = blobs(self._spark, arrivals.local, self._partitions)
         if held is not None:
             entered.append(held.mapInArrow(entering_blobs(program, order), PARCEL))
@@ -88,7 +98,7 @@ class Jobs:
         meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
             bad = reduction.set_apart(frame, order)
-            entered = bad.mapInArrow(entering(program, order, arrivals.tags), PARCEL)
+            entered = numbered(bad).mapInArrow(entering(program, order, arrivals.tags), PARCEL)
             apart = self._collect(program, entered, f"{what}, rows set apart")
             reports += [Report(staged=report.staged) for report in apart]
         return reports

@@ -20,7 +20,7 @@ from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import meet_at
-from millstream.spark.reduce import APART, FAR, FILTERED, GOOD, HIGH, LATE, REJECTED, NativeReduce
+from millstream.spark.reduce import APART, FAR, FILTERED, GOOD, HIGH, LATE, REJECTED, NativeReduce, group_names
 from millstream.spark.worker import settle_worker
 
 
@@ -32,12 +32,19 @@ def reducing(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
         tables = [pa.Table.from_batches([batch]) for batch in batches]
-        rows = pa.concat_tables(tables) if tables else None
+        rows = _named(pa.concat_tables(tables), program.nodes[native.stop]) if tables else None
         for partition, mine in _shared_out(program, native, rows) if together else [(_task(program), rows)]:
             parcels = [] if mine is None else list(_parcels(program, native, mine, partition))
             yield to_batch(list(meet_at(program, order, 1, partition, parcels)))
 
     return run
+
+
+def _named(rows: pa.Table, node: nodes.Node) -> pa.Table:
+    """Partials whose groups have their own names again."""
+    assert isinstance(node, nodes.Aggregate)
+    names = group_names(node)
+    return rows.rename_columns([names.get(name, name) for name in rows.column_names])
 
 
 def _task(program: Program) -> int:
@@ -101,9 +108,9 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
             assert isinstance(one.kernel, Algebra)
             kinds = one.kernel.partial_types
             for j, kind in enumerate(kinds):
-                column = kept[f"a{i}_{j}"].cast(kind)
+                column = kept[f"__ms_a{i}_{j}"].cast(kind)
                 # A sum of no values is null in Spark and zero among limbs; a least value of none is null in both.
-                columns[f"a{i}.{j}"] = column.fill_null(0) if len(kinds) > 1 else column
+                columns[f"__ms_a{i}.{j}"] = column.fill_null(0) if len(kinds) > 1 else column
         yield Parcel(partition, native.stop, 0, "segment", pack_tables({"fixed": pa.table(columns)}))
 
 

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.generator import BoundedDisorder, Ordered, Step
+from millstream.core.quote import quoted
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
 from millstream.kernels.partition import NULL, SEPARATOR
@@ -35,7 +36,7 @@ GOOD, REJECTED, LATE, FILTERED, FAR = 0, 1, 2, 3, 4
 GROUPS = "groups"
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
-APART, HIGH = "__apart", "__high"
+APART, HIGH = "__ms_apart", "__ms_high"
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _NATIVE: dict[str, Callable[[str], list[str]]] = {
     "count": lambda x: [f"count({x})"],
@@ -66,8 +67,9 @@ def native_reduce(program: Program) -> NativeReduce | None:
     path: list[int] = []
     below, attribute = node.input, node.attribute
     while not isinstance(below, nodes.Source):
-        if (isinstance(below, nodes.Select) and below.condition.simple) or (
-            isinstance(below, nodes.Project) and all(e.simple for _, e in below.columns)
+        # What may fail for a row is computed by kernels, which set the row apart; Spark would fail the job.
+        if (isinstance(below, nodes.Select) and below.condition.total) or (
+            isinstance(below, nodes.Project) and all(e.total for _, e in below.columns)
         ):
             pass
         else:
@@ -76,6 +78,9 @@ def native_reduce(program: Program) -> NativeReduce | None:
             attribute = _passed(below, attribute)
         path.insert(0, program.index[id(below)])
         below = below.input
+    schemas = [program.nodes[i].schema for i in path] + [below.schema]
+    if any(len({name.lower() for name in schema.names}) < len(schema.names) for schema in schemas):
+        return None  # Spark would take columns for each other whose names differ in capitals only
     if below.raw or not isinstance(below.progress, Ordered | BoundedDisorder | Step):
         return None
     if below.progress.attribute != attribute or not _ordered(below.schema.field(attribute).type):
@@ -110,7 +115,7 @@ def _ordered(kind: pa.DataType) -> bool:
 
 
 def _ticks(name: str, kind: pa.DataType) -> str:
-    return f"unix_micros({_quoted(name)})" if pa.types.is_timestamp(kind) else f"cast({_quoted(name)} as bigint)"
+    return f"unix_micros({quoted(name)})" if pa.types.is_timestamp(kind) else f"cast({quoted(name)} as bigint)"
 
 
 def layout(program: Program, spark_version: str) -> str:
@@ -154,11 +159,12 @@ class Reduction:
         offset = f"({tick} - {operator.base}L)"
         pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
         good = f"{APART} = {GOOD}"
-        self._keys = [F.expr(f"CASE WHEN {good} THEN {_quoted(g)} END").alias(g) for g in node.groups]
+        names = group_names(node)
+        self._keys = [F.expr(f"CASE WHEN {good} THEN {quoted(g)} END").alias(n) for n, g in names.items()]
         self._keys += [F.expr(f"CASE WHEN {good} THEN {pane} END").alias(KEY), F.col(APART)]
         self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH), *_partials(node)]
         self.by_cells = laid_out != GROUPS
-        self._partition = None if self.by_cells else partition_column(node.groups, program.partitions)
+        self._partition = None if self.by_cells else partition_column(tuple(names), program.partitions)
 
     def in_one_task(self, partials: int | None) -> bool:
         """Should all partitions be taken together, after an epoch with so many partials?"""
@@ -195,13 +201,18 @@ class Reduction:
         return frame.filter(self._apart(order) != GOOD)
 
 
+def group_names(node: nodes.Aggregate) -> dict[str, str]:
+    """What groups are called among partials: names of theirs may hold what `mapInArrow` cannot read."""
+    return {f"__ms_g{i}": name for i, name in enumerate(node.groups)}
+
+
 def _partials(node: nodes.Aggregate) -> Iterator[Column]:
     for i, one in enumerate(node.aggregates):
-        argument = _quoted(one.arguments[0]) if one.arguments else "*"
+        argument = quoted(one.arguments[0]) if one.arguments else "*"
         if one.call.function in ("sum", "avg"):
             argument = f"cast({argument} as bigint)"
         for j, text in enumerate(_NATIVE[one.call.function](argument)):
-            yield F.expr(text).alias(f"a{i}_{j}")
+            yield F.expr(text).alias(f"__ms_a{i}_{j}")
 
 
 def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
@@ -234,10 +245,6 @@ def partition_column(groups: tuple[str, ...], partitions: int) -> Column:
     """The partition that a row of partials belongs to, by its groups, as `kernels.partition` has it."""
     if not groups:
         return F.pmod(F.col(APART), F.lit(1))
-    texts = [F.coalesce(F.col(_quoted(g)).cast("string"), F.lit(NULL)) for g in groups]
+    texts = [F.coalesce(F.col(quoted(g)).cast("string"), F.lit(NULL)) for g in groups]
     hashed = F.pmod(F.crc32(F.concat_ws(SEPARATOR, *texts).cast("binary")), F.lit(partitions)).cast("int")
     return F.when(F.col(APART) == GOOD, hashed).otherwise(0)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -8,11 +8,13 @@ import sys
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from millstream.core.settings import PLAIN, Settings
 from millstream.spark.java import ensure_java
 from millstream.spark.quiet import quiet_start
 
 ARROW_ROWS = 200_000
 """Rows in an Arrow batch on its way to Python: fewer, larger batches cost less."""
+_UTC: dict[str, str] = {"Z": "UTC", "Etc/UTC": "UTC", "+00:00": "UTC"}
 
 
 def local_session(partitions: int | None = None) -> SparkSession:
@@ -43,15 +45,25 @@ def local_session(partitions: int | None = None) -> SparkSession:
     return session
 
 
-def settle_session(session: SparkSession, partitions: int) -> None:
-    """Have an epoch's shuffles end in just so many partitions, and times read as UTC, as kernels read them.
+def settings_of(session: SparkSession | None) -> Settings:
+    """What expressions mean in a session: its ANSI mode and its time zone."""
+    if session is None:  # an engine may plan without one
+        return PLAIN
+    conf = session.conf
+    zone = str(conf.get("spark.sql.session.timeZone"))
+    return Settings(ansi=conf.get("spark.sql.ansi.enabled") == "true", zone=_UTC.get(zone, zone))
+
+
+def settle_session(session: SparkSession, partitions: int, settings: Settings) -> None:
+    """Have an epoch's shuffles end in just so many partitions, and Spark compute as kernels do.
 
     The session is the stream's own, and nobody else's.
     """
     wanted = {
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.adaptive.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.session.timeZone": settings.zone,
+        "spark.sql.ansi.enabled": "true" if settings.ansi else "false",
     }
     for key, value in wanted.items():
         if session.conf.get(key) != value:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import nearest
 from millstream.core.problem import Problem
+from millstream.core.quote import apart
 from millstream.sql.calls import Call, aggregate, default_name, is_call
 from millstream.sql.expressions import Names, bind, bind_column, column, place, quoted, spelled
 from millstream.sql.text import Piece
@@ -112,7 +113,7 @@ class After:
             self.last_call_name = wish or self._default_name(call)
         if found is None:
             wanted = self.last_call_name if wish is not None else None
-            name = wanted if wanted is not None and self._free(wanted) else f"__a{len(self.calls)}"
+            name = wanted if wanted is not None and self._free(wanted) else self._hidden()
             found = Call(name, call, place(node, piece))
             self.calls.append(found)
         return _mark(column(found.name))
@@ -121,6 +122,10 @@ class After:
         """After the columns of the streams; after those of the pair, if another call has that name already."""
         short = default_name(call, {quoted(pair): name for pair, name in self.names.own.items()})
         return short if all(one.name != short or one.call == call for one in self.calls) else default_name(call)
+
+    def _hidden(self) -> str:
+        taken = [*self.names.columns, *(one.name for one in self.groups), *(one.name for one in self.calls)]
+        return apart(f"__a{len(self.calls)}", taken)
 
     def _free(self, name: str) -> bool:
         taken = [*_WINDOW, *_RESERVED, *(one.name for one in self.groups), *(one.name for one in self.calls)]

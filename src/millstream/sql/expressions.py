@@ -11,10 +11,14 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
+from millstream.kernels.expressions.registry import unknown
 from millstream.sql.cursor import shown, typo
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
+from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
+_OTHERS = ("struct", "window", "session_window")
+"""What is written as a call and is none."""
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -229,9 +233,19 @@ def refused(tree: exp.Expr, piece: Piece) -> list[Problem]:
             case exp.Anonymous() if node.name.lower() in OTHER_AGGREGATES:
                 hint = "docs/sql.md lists the aggregates that are there."
                 out.append(where.problem(f"not yet: the aggregate {node.name.lower()}", hint, not_yet=True))
+            case exp.Anonymous() if node.name.lower() not in (*FUNCTIONS, *_OTHERS):
+                out.append(_not_there(node, piece))
             case _:
                 pass
     return out
+
+
+def _not_there(node: exp.Anonymous, piece: Piece) -> Problem:
+    """A function that is not there, with its own name as the place."""
+    error = unknown(node.name.lower())
+    found = re.search(rf"\b{re.escape(node.name)}\b", str(piece), re.IGNORECASE)
+    where = piece if found is None else piece.part(found.start(), found.end())
+    return where.problem(error.fact, error.hint)
 
 
 def _joined(tokens: list[Token], columns: Sequence[str]) -> list[Token]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlglot.dialects.spark import Spark
-
+from millstream.kernels.expressions import bind as _all  # noqa: F401 - registers them
+from millstream.kernels.expressions.registry import names
 from millstream.sql.dialect import AGGREGATES
 
-FUNCTIONS = tuple(sorted({name.lower() for name in Spark.Parser.FUNCTIONS} | AGGREGATES))
-"""Every function that a statement may name, as far as the dialect knows them."""
+FUNCTIONS = tuple(sorted({*names(), *AGGREGATES}))
+"""Every function that a statement may name."""

@@ -14,6 +14,7 @@ from sqlglot import exp
 from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
+from millstream.core.quote import apart
 from millstream.sql.after import After, Group
 from millstream.sql.calls import Call, is_call
 from millstream.sql.expressions import Names, bind, calls, column, parse, place, quoted, refused, spelled, write
@@ -78,7 +79,7 @@ def grouping(
         having = _text(select.having, names, after, problems)
     order = tuple((_order_text(one.piece, names, after, outputs, problems), one.descending) for one in select.order)
     if not after.calls and not problems:  # only which groups there are: count them, and do not show it
-        after.calls.append(Call("__a0", AggregateCall("count"), select.piece))
+        after.calls.append(Call(apart("__a0", names.columns), AggregateCall("count"), select.piece))
     if not exact:
         outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
     problems += repeated(outputs)
@@ -158,7 +159,9 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         else:
             same = next((name for name, one, _ in items if name and _same(one, bound, names)), alias)
             free = same is not None and names.column(same) is None
-            group = Group(same if free and same else f"__g{len(out)}", bound, piece, computed=True)
+            group = Group(
+                same if free and same else apart(f"__g{len(out)}", names.columns), bound, piece, computed=True
+            )
         if all(group.name != one.name for one in out):
             out.append(group)
     return out

@@ -13,7 +13,7 @@ from millstream.sql.projection import Output, unaliased
 from millstream.sql.statements import Select
 from millstream.sql.text import Piece
 
-NUMBER = "__number"
+NUMBER = "__ms_number"
 """The column that rows are numbered in, until the select list names it."""
 _USAGE = "Write QUALIFY ROW_NUMBER() OVER (PARTITION BY ts, item ORDER BY price DESC) <= 3."
 

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
-from millstream.sql.dialect import DIALECT
+from millstream.sql.dialect import words
 
 WINDOW_WORDS = ("RANGE", "SLIDE", "WATTR", "WA", "PATTR", "PA", "RATTR", "SATTR", "GAP", "START", "FLUSH")
 _OPEN = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
@@ -48,7 +48,7 @@ class Piece:
 
     def tokens(self) -> list[Token]:
         """Its words, at offsets into the whole text."""
-        return [_moved(token, self.start) for token in DIALECT.tokenize(str(self))]
+        return [_moved(token, self.start) for token in words(str(self))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def statements(text: str) -> list[Text]:
 def tokenize(text: str) -> list[Token]:
     """The words of a text; a quote or comment that does not end is a problem with a place."""
     try:
-        return DIALECT.tokenize(text)
+        return words(text)
     except (SqlglotError, RecursionError, ValueError) as error:
         start = _unfinished(text)
         raise SqlError(

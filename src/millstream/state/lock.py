@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ _LOCK, _ID = "lock", "id"
 
 
 @contextmanager
-def locked(checkpoint: Path) -> Iterator[None]:
+def locked(checkpoint: Path) -> Generator[None]:
     """Keep every other driver from the checkpoint, for as long as this process lives at most.
 
     >>> import tempfile

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from millstream.core.errors import MillstreamError, PlanError
@@ -13,7 +14,7 @@ from millstream.core.errors import MillstreamError, PlanError
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
-def local_path(given: str | Path, what: str, error: type[MillstreamError] = PlanError) -> Path:
+def local_path(given: Any, what: str, error: type[MillstreamError] = PlanError) -> Path:
     """The whole path that `given` means now, whatever the current folder is later.
 
     >>> local_path("file:///data/out%201", "a checkpoint").as_posix()

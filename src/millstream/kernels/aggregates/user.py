@@ -1,7 +1,8 @@
 """User-defined aggregates: Python functions over Arrow arrays.
 
 `UserBag` calls one function on all rows of a cell. `UserAlgebra` is given lift, combine and lower, so that
-partials can be kept and shared between windows. Rows with a null argument are skipped, as in SQL.
+partials can be kept and shared between windows. Rows with a null argument are skipped, as in SQL. Where a function
+raises, or answers what does not fit, the cell has no answer: its result is rejected, and no other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pyarrow as pa
 
 from millstream.core.errors import AggregateError
 from millstream.kernels.aggregates.base import Holistic, Work
-from millstream.kernels.aggregates.objects import Objects, column, slices
+from millstream.kernels.aggregates.failed import ERROR, VALUE, Failed, failing, packed
+from millstream.kernels.aggregates.objects import Objects, slices
 
 
 class UserBag(Holistic):
@@ -43,7 +45,7 @@ class UserBag(Holistic):
             index = np.repeat(np.arange(len(cells)), weights)
             values, cells = [array.take(pa.array(index)) for array in values], cells[index]
         answers = _call_by_cell(self.fn, values, cells, n)
-        return _to_arrow(self.fn, answers, self.result_type)
+        return _answers(self.fn, answers, self.result_type)
 
 
 class UserAlgebra(Objects):
@@ -76,19 +78,22 @@ class UserAlgebra(Objects):
     ) -> None:
         """The three functions, and the types of what `lift` and `combine`, and what `lower` answer."""
         self._lift, self._combine, self._lower = lift, combine, lower
-        self.partial_types = (arrow_type(partial),)
+        self._partial = arrow_type(partial)
+        self.partial_types = (failing(self._partial),)
         self.result_type = arrow_type(returns)
 
     def gather(self, arguments: Sequence[pa.Array], cells: np.ndarray, n: int) -> Work:
         """Lift the rows of each cell together."""
         parts = _call_by_cell(self._lift, arguments, cells, n)
         # Through Arrow and back, so that combine sees the same forms here as from stored state.
-        return Work((column(_to_arrow(self._lift, parts, self.partial_types[0]).to_pylist()),))
+        return self.open([packed(_fitting(self._lift, parts, self._partial), self._partial)])
 
     def merge(self, parts: Sequence[Any]) -> Any:
         """Combine one after the other."""
         whole = parts[0]
         for part in parts[1:]:
+            if isinstance(whole, Failed) or isinstance(part, Failed):
+                return whole if isinstance(whole, Failed) else part
             whole = _call(self._combine, whole, part)
         return whole
 
@@ -97,17 +102,18 @@ class UserAlgebra(Objects):
         return part
 
     def restore(self, stored: Any) -> Any:
-        """The value itself."""
-        return stored
+        """The value itself, or why there is none."""
+        return stored[VALUE] if stored[ERROR] is None else Failed(stored[ERROR])
 
     def close(self, work: Work) -> list[pa.Array]:
         """As the declared type."""
-        return [_to_arrow(self._combine, list(work.columns[0]), self.partial_types[0])]
+        return [packed(_fitting(self._combine, list(work.columns[0]), self._partial), self._partial)]
 
     def lower(self, partials: Sequence[pa.Array]) -> pa.Array:
         """The answers, null for nothing."""
-        answers = [None if part is None else _call(self._lower, part) for part in partials[0].to_pylist()]
-        return _to_arrow(self._lower, answers, self.result_type)
+        (parts,) = self.open(partials).columns
+        answers = [part if part is None or isinstance(part, Failed) else _call(self._lower, part) for part in parts]
+        return _answers(self._lower, answers, self.result_type)
 
 
 def arrow_type(kind: pa.DataType | str) -> pa.DataType:
@@ -149,19 +155,31 @@ def _call_by_cell(fn: Callable[..., Any], arguments: Sequence[pa.Array], cells: 
 def _call(fn: Callable[..., Any], *arguments: Any) -> Any:
     try:
         answer = fn(*arguments)
-    except Exception as error:  # a user's function may raise anything
-        raise AggregateError(
-            f"{function_name(fn)} raised {type(error).__name__}: {error}",
-            hint="The cause is chained; the function is the query's own.",
-        ) from error
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        return Failed(f"{function_name(fn)} raised {type(error).__name__}: {error}")
     return answer.as_py() if isinstance(answer, pa.Scalar) else answer
 
 
-def _to_arrow(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> pa.Array:
+def _fitting(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> list[Any]:
+    """The answers, those that are not of the declared type as failures."""
     try:
-        return pa.array(answers, kind)
+        pa.array([None if isinstance(one, Failed) else one for one in answers], kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return [_fitted(fn, one, kind) for one in answers]
+    return answers
+
+
+def _fitted(fn: Callable[..., Any], answer: Any, kind: pa.DataType) -> Any:
+    if answer is None or isinstance(answer, Failed):
+        return answer
+    try:
+        pa.array([answer], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise AggregateError(
-            f"{function_name(fn)} answered what does not fit {kind}: {error}",
-            hint="Declare the type that the function returns.",
-        ) from error
+        return Failed(f"{function_name(fn)} answered what does not fit {kind}: {error}")
+    return answer
+
+
+def _answers(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> pa.Array:
+    fitting = _fitting(fn, answers, kind)
+    failed = any(isinstance(one, Failed) for one in fitting)
+    return packed(fitting, kind) if failed else pa.array(fitting, kind)

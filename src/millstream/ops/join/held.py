@@ -17,7 +17,7 @@ from millstream.state.slices import Slices
 from millstream.state.store import Segment, Store
 
 SIDES = ("left", "right")
-CODE, AT = "__code", "__at"
+CODE, AT = "__ms_code", "__ms_at"
 _MATCHED = "matched"
 # So many runs of like size in a slice are merged into one.
 _MANY = 4

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
-from millstream.kernels.expression import evaluate
+from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import Reach, pairs
 from millstream.kernels.same import same
@@ -138,7 +138,16 @@ class Join(Operator):
         if condition is None or not len(own):
             return own, theirs
         table = self.leaving.pairs(port, mine, other, own, theirs, columns=condition.columns)
-        holds = pc.fill_null(evaluate([condition], table)[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        made = evaluate([condition], table)
+        holds = pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        if made.failed is not None:
+            bad = made.failed.rows
+            pairs = self.leaving.pairs(
+                port, mine, other, own, theirs, columns=[name for name, _, _ in self.spec.columns]
+            )
+            for reason, which in made.bad():
+                self.reject_made(pairs.filter(pa.array(which)), reason)
+            holds = holds & ~bad
         return own[holds], theirs[holds]
 
     # --- progress ----------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ class Leaving:
             side, column = self._columns[name]
             table, places = sides[side]
             arrays.append(table[column].take(places))
+        if not names:  # a table without columns has no rows: what is computed of none needs their number still
+            return pa.table({"": np.zeros(len(own), dtype=np.bool_)})
         return pa.Table.from_arrays(arrays, names=names)
 
     def alone(self, side: int, rows: pa.Table) -> list[pa.Table]:

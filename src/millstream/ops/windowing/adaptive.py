@@ -26,7 +26,7 @@ from millstream.state.store import Segment
 
 _LAZY = "rows"
 _THINNED = "thinned"
-_LAST = "__last"
+_LAST = "__ms_last"
 
 
 def threshold(*, partial: float, row: float, duration: float, slide: float, lagging: float = 0.0) -> float:
@@ -200,7 +200,7 @@ class Adaptive(Wid):
     @property
     def _leaving(self) -> str:
         """The column that counts the rows for which a window is the last."""
-        return ROWS if self.single else f"a{len(self.spec.aggregates) - 1}.0"
+        return ROWS if self.single else f"__ms_a{len(self.spec.aggregates) - 1}.0"
 
     def _tables(self, name: str) -> list[pa.Table]:
         return [segment.tables[name] for segment in self.store.segments if name in segment.tables]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
+from millstream.kernels.aggregates.failed import ERROR, VALUE, marked
 from millstream.kernels.partials import KEY, Bundle, Merged
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.operator import Operator, group_bounds, says_of_groups
@@ -48,6 +49,21 @@ class WindowOperator(Operator):
 
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         raise NotImplementedError
+
+    def _leave(self, tables: list[pa.Table]) -> list[pa.Table]:
+        return super()._leave([self._answered(table) for table in tables])
+
+    def _answered(self, table: pa.Table) -> pa.Table:
+        """The results that could be computed; the others are rejected, with their group and window."""
+        for name in [field.name for field in table.schema if marked(field.type)]:
+            column = table[name].combine_chunks()
+            why, place = pc.struct_field(column, ERROR), table.schema.get_field_index(name)
+            known = [n for n in table.schema.names if not marked(table.schema.field(n).type)]
+            for reason in why.unique().drop_null().to_pylist():
+                bad = table.filter(pc.equal(why, reason)).select(known)
+                self.reject_made(bad, f"{name}: {reason}")
+            table = table.set_column(place, name, pc.struct_field(column, VALUE)).filter(pc.is_null(why))
+        return table
 
     def bounds(self, progress: Progress, groups: pa.Table) -> np.ndarray:
         """The bound on the windowing attribute of each group."""

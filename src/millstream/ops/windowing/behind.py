@@ -49,9 +49,9 @@ def behind(now: Progress, held: Sequence[pa.Table], attribute: str, groups: Sequ
 
 def _least(rows: pa.Table, ends: np.ndarray, keys: Sequence[str]) -> dict[tuple[Any, ...], int]:
     """By group: the least end of a window that it has rows of."""
-    table = rows.select(list(keys)).append_column("__end", pa.array(ends))
-    least = table.group_by(list(keys)).aggregate([("__end", "min")])
-    return dict(zip(tuples(least, keys), least["__end_min"].to_pylist(), strict=True))
+    table = rows.select(list(keys)).append_column("__ms_end", pa.array(ends))
+    least = table.group_by(list(keys)).aggregate([("__ms_end", "min")])
+    return dict(zip(tuples(least, keys), least["__ms_end_min"].to_pylist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ class OnePass(RowEnds):
         start: np.ndarray,
         end: np.ndarray,
     ) -> dict[str, pa.Array]:
-        names = [f"a{i}.{j}" for j in range(len(algebra.partial_types))]
+        names = [f"__ms_a{i}.{j}" for j in range(len(algebra.partial_types))]
         # Old bins and new rows are opened together: codes into one pool can be compared.
         both = pa.concat_tables([old.select(names), fresh.select(names)]).combine_chunks()
         work = algebra.open([both[name].combine_chunks() for name in names])

@@ -85,7 +85,7 @@ class Differential(Paned):
         for i, algebra, work in self.partials.open(fixed):
             if i not in self.exact:
                 continue
-            before = algebra.open([carried[f"a{i}.{j}"].combine_chunks() for j in range(len(work.columns))])
+            before = algebra.open([carried[f"__ms_a{i}.{j}"].combine_chunks() for j in range(len(work.columns))])
             gone = algebra.uncombine(algebra.identity(len(leaves)), tuple(c[leaves] for c in work.columns))
             changes = [
                 np.concatenate((column[enters], less, was))
@@ -95,7 +95,7 @@ class Differential(Paned):
             answer = tuple(total[index] for total in totals)
             columns[i] = algebra.lower(algebra.close(Work(answer, work.pool)))
             for j, kept in enumerate(algebra.close(Work(tuple(t[keep] for t in totals), work.pool))):
-                table[f"a{i}.{j}"] = kept
+                table[f"__ms_a{i}.{j}"] = kept
         self._next = pa.table(table)
         return Answers(at.group[index], window, counts[index], columns)
 

@@ -19,7 +19,7 @@ from millstream.kernels.partials import KEY, Answers, Bound, Bundle, Merged
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import ByWindow
 
-_LAST = "__last"
+_LAST = "__ms_last"
 
 
 class Sessions(ByWindow):
@@ -53,7 +53,7 @@ class Sessions(ByWindow):
         return Bundle(_with_key(merged.bundle.fixed, key), bags)
 
     def _last(self, fixed: pa.Table) -> np.ndarray:
-        return fixed[f"a{len(self.spec.aggregates) - 1}.0"].to_numpy()
+        return fixed[f"__ms_a{len(self.spec.aggregates) - 1}.0"].to_numpy()
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
         """Sessions that no later row can reach."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.errors import WindowError
+from millstream.kernels.aggregates.failed import marked
 from millstream.kernels.partials import Answers, Bound, Partials
 from millstream.kernels.ticks import from_ticks
 
@@ -62,8 +63,12 @@ class Spec:
         columns.append(self._edge(end))
         columns += [groups[name].take(index).combine_chunks() for name in self.groups]
         columns += answers.columns
-        fitted = [c.cast(f.type) if c.type != f.type else c for c, f in zip(columns, self.schema, strict=True)]
-        return pa.Table.from_arrays(fitted, schema=self.schema)
+        # What could not be computed goes along with the reason, until the result is rejected.
+        fitted = [
+            c if c.type == f.type or marked(c.type) else c.cast(f.type)
+            for c, f in zip(columns, self.schema, strict=True)
+        ]
+        return pa.Table.from_arrays(fitted, names=self.schema.names)
 
     def _edge(self, ticks: np.ndarray) -> pa.Array:
         try:

@@ -20,7 +20,7 @@ def at_most(condition: Expression, column: str) -> int | None:
     True
     """
     term = condition.term
-    if term is None or len(term.parts) != 2 or term.op not in _TURNED:
+    if len(term.parts) != 2 or term.op not in _TURNED:
         return None
     left, right, op = *term.parts, term.op
     if left.op == "constant":

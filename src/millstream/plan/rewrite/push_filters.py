@@ -90,8 +90,7 @@ def _merged(node: Select, below: Select) -> Node | None:
     # Engines compute the parts of an AND on whichever rows they like: neither must be able to fail.
     if not node.condition.total or not below.condition.total or node.spare != below.spare:
         return None
-    both = below.condition.and_also(node.condition)
-    return None if both is None else replace(below, condition=both)
+    return replace(below, condition=below.condition.and_also(node.condition))
 
 
 def _below_project(node: Select, below: nodes.Project) -> Node | None:
@@ -183,7 +182,7 @@ def _past(
     staying = [part for part in parts if moved(part) is None]
     whole = None if staying else moved(node.condition)  # rather as it was written
     condition, rest = whole or _all(going), _all(staying)
-    if condition is None or (staying and rest is None):
+    if condition is None:
         return None
     first, *others = nodes.inputs(below)
     lower = nodes.with_inputs(below, (Select(input=first, condition=condition, spare=spare), *others))
@@ -191,5 +190,5 @@ def _past(
 
 
 def _all(parts: Sequence[Expression]) -> Expression | None:
-    """All conditions as one; None if there is none, or if they cannot be."""
-    return reduce(lambda one, other: one and one.and_also(other), parts[1:], parts[0]) if parts else None
+    """All conditions as one; None if there is none."""
+    return reduce(Expression.and_also, parts) if parts else None

@@ -19,7 +19,7 @@ def share(plan: Plan) -> Plan:
 
     Streams are equal if they are the same, other nodes if all they say is. A node that keeps state is shared only
     between queries that began together: one that comes later must not find rows in it that came before, nor miss
-    those it has let go. What gives another value each time is not shared.
+    those it has let go.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_()}))
@@ -51,7 +51,7 @@ def _joined(root: Node, known: Known, held: tuple[str, ...] = (), theirs: frozen
 
 
 def _canonical(node: Node, name: str, theirs: frozenset[str], known: Known) -> Node:
-    if isinstance(node, nodes.Source) or not _repeatable(node):
+    if isinstance(node, nodes.Source):
         return node
     below = tuple(id(one) for one in nodes.inputs(node))
     says = tuple(_says(node))
@@ -69,18 +69,6 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _repeatable(node: Node) -> bool:
-    match node:
-        case nodes.Select():
-            return node.condition.repeatable
-        case nodes.Project():
-            return all(one.repeatable for _, one in node.columns)
-        case nodes.Join() | nodes.Enrich():
-            return node.condition is None or node.condition.repeatable
-        case _:
-            return True
 
 
 def _says(node: Node) -> Iterator[Any]:
@@ -117,4 +105,4 @@ def _says(node: Node) -> Iterator[Any]:
 
 def _meaning(expression: Expression) -> Hashable:
     """What an expression computes, however it was spelled."""
-    return expression.term or (expression.duck, expression.spark)
+    return expression.term if expression.plain is not None else (expression.term, expression.settings)
