@@ -112,7 +112,8 @@ class Ledger:
 
     def rename(self, formerly: Mapping[str, str]) -> None:
         """Go on with queries under the names that they have now."""
-        for by_query in (self.rows_out, self.operators, self.since):
+        named: tuple[dict[str, Any], ...] = (self.rows_out, self.operators, self.since)
+        for by_query in named:
             for now, old in formerly.items():
                 if old in by_query:
                     by_query[now] = by_query.pop(old)
