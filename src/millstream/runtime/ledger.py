@@ -112,11 +112,10 @@ class Ledger:
 
     def rename(self, formerly: Mapping[str, str]) -> None:
         """Go on with queries under the names that they have now."""
-        named: tuple[dict[str, Any], ...] = (self.rows_out, self.operators, self.since)
-        for by_query in named:
-            for now, old in formerly.items():
-                if old in by_query:
-                    by_query[now] = by_query.pop(old)
+        names = {old: now for now, old in formerly.items()}
+        self.rows_out = {names.get(query, query): rows for query, rows in self.rows_out.items()}
+        self.operators = {names.get(query, query): keys for query, keys in self.operators.items()}
+        self.since = {names.get(query, query): before for query, before in self.since.items()}
 
     def before(self, query: str, key: str) -> Meter | None:
         """What a node had done before a query came."""

@@ -97,6 +97,7 @@ def in_sql(hint: str | None) -> str | None:
         return None
     if hint in _HINTS:
         return _HINTS[hint]
+    hint = hint.replace("Apply it on the data frame before engine.stream(…), or compute", "Compute")
     hint = re.sub(r"\bms\.(\w+)\(\)", r"\1(*)", hint)
     hint = re.sub(r"\bms\.(\w+)\(([^()]*)\)", lambda found: f"{found[1]}({found[2].replace(chr(34), '')})", hint)
     return re.sub(r'"(cast\([^"]*\)|\d+ \w+)"', r"\1", hint)
