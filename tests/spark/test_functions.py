@@ -55,7 +55,7 @@ def test_every_function_means_what_it_means_in_spark(plain: SparkSession, zone: 
     for name, text in CASES:
         if text in theirs:
             wrong += compared(text, ours[text], theirs[text], near=name in NEARLY)
-    if zone in ZONES[:2]:
+    if zone == ZONES[1]:  # each failure is a call to the JVM
         wrong += not_failing(plain, rows, ours)
     assert not wrong, f"{len(wrong)} differ:\n" + "\n".join(wrong)
 
@@ -114,7 +114,7 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
         project = _projected(base, order)
         failed = ours[text].failed
         assert failed is not None
-        for i in np.flatnonzero(failed.rows)[:6]:
+        for i in np.flatnonzero(failed.rows)[:4]:
             try:
                 bound.eval(project(rows[int(i)]))
             except Exception as error:
