@@ -96,12 +96,14 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
     texts = [text for text, made in ours.items() if made.failed is not None]
     if not texts:
         return []
-    jvm = session._jvm
-    base = frame._jdf.queryExecution()
+    jvm: Any = session._jvm
+    rdd: Any = frame._jdf
+    base = rdd.queryExecution()
     rows = base.executedPlan().executeCollect()
     out: list[str] = []
     for text in texts:
-        plan = session.sql(f"SELECT {text} AS e FROM edge_rows")._jdf.queryExecution().optimizedPlan()
+        asked: Any = session.sql(f"SELECT {text} AS e FROM edge_rows")._jdf
+        plan = asked.queryExecution().optimizedPlan()
         columns = plan.children().apply(0).output()
         bound = jvm.org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference(
             plan.expressions().apply(0).children().apply(0),
