@@ -55,7 +55,7 @@ def test_every_function_means_what_it_means_in_spark(plain: SparkSession, zone: 
     for name, text in CASES:
         if text in theirs:
             wrong += compared(text, ours[text], theirs[text], near=name in NEARLY)
-    if zone in ZONES[:2]:
+    if zone == ZONES[1]:  # each failure is a call to the JVM
         wrong += not_failing(plain, rows, ours)
     assert not wrong, f"{len(wrong)} differ:\n" + "\n".join(wrong)
 
@@ -96,12 +96,14 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
     texts = [text for text, made in ours.items() if made.failed is not None]
     if not texts:
         return []
-    jvm = session._jvm
-    base = frame._jdf.queryExecution()
+    jvm: Any = session._jvm
+    rdd: Any = frame._jdf
+    base = rdd.queryExecution()
     rows = base.executedPlan().executeCollect()
     out: list[str] = []
     for text in texts:
-        plan = session.sql(f"SELECT {text} AS e FROM edge_rows")._jdf.queryExecution().optimizedPlan()
+        asked: Any = session.sql(f"SELECT {text} AS e FROM edge_rows")._jdf
+        plan = asked.queryExecution().optimizedPlan()
         columns = plan.children().apply(0).output()
         bound = jvm.org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference(
             plan.expressions().apply(0).children().apply(0),
@@ -114,7 +116,7 @@ def not_failing(session: SparkSession, frame: DataFrame, ours: dict[str, Compute
         project = _projected(base, order)
         failed = ours[text].failed
         assert failed is not None
-        for i in np.flatnonzero(failed.rows)[:6]:
+        for i in np.flatnonzero(failed.rows)[:4]:
             try:
                 bound.eval(project(rows[int(i)]))
             except Exception as error:

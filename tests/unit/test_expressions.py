@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import millstream as ms
+from millstream.plan import nodes
 
 ROWS = [{"ts": 1, "a": 6, "b": 3, "s": "1"}, {"ts": 2, "a": 5, "b": 0, "s": "x"}, {"ts": 3, "a": 8, "b": 2, "s": "4"}]
 
@@ -231,6 +232,7 @@ def test_a_condition_may_have_many_parts(number: int) -> None:
     some = " OR ".join(f"a = {i}" for i in range(number))
     query = stream().where(f"({wide}) AND ({some})")
     assert 3 == len(answers(query)[0])
+    assert isinstance(query.node, nodes.Select)
     assert pickle.loads(pickle.dumps(query.node.condition)) == query.node.condition
 
 
