@@ -22,4 +22,4 @@ print("books:   ", run.progress["queries"]["total"]["books"])
 # results:  [{'window_id': 1, 'window_start': 10, 'window_end': 20, 'total': 17}]
 # late:     [{'ts': 3, 'v': 4, 'punctuation': 'ts < 7'}]
 # rejected: [{'ts': None, 'v': 8, 'reason': 'ts is null'}]
-# books:    {'rows_in': 5, 'late': 1, 'rejected': 1, 'filtered': 1, 'outside': 0, 'guarded': 0, 'accepted': 2}
+# books:    {'rows_in': 5, 'late': 1, 'rejected': 1, 'filtered': 1, 'outside': 0, 'guarded': 0, 'accepted': 2, 'unaccounted': 0}

@@ -14,7 +14,7 @@ top = bids.window("ts", range=10).group_by("item").agg(top=ms.max("price")).name
 top.to_json("out")
 engine.start(ms.available_now()).await_termination()
 
-for path in sorted(Path("out").iterdir()):
+for path in sorted(Path("out").glob("part-*")):
     print(path.read_text().strip())
 for row in top.rejected.table().to_pylist():
     print("rejected:", row["raw"], "because", row["reason"])

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from millstream.core.errors import MillstreamError, PlanError
 
-# pathlib folds the two slashes of "s3://bucket" into one.
+# pathlib folds the two slashes of "s3://store" into one.
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
@@ -19,9 +19,9 @@ def local_path(given: Any, what: str, error: type[MillstreamError] = PlanError) 
 
     >>> local_path("file:///data/out%201", "a checkpoint").as_posix()
     '/data/out 1'
-    >>> local_path("s3a://bucket/ck", "a checkpoint")
+    >>> local_path("s3a://store/ck", "a checkpoint")
     Traceback (most recent call last):
-    millstream.core.errors.PlanError: "s3a://bucket/ck" is no path of this machine, which a checkpoint must be
+    millstream.core.errors.PlanError: "s3a://store/ck" is no path of this machine, which a checkpoint must be
     Hint: "s3a:" is not supported here. Give a folder on a local or shared disk, or file:///path.
     """
     if not isinstance(given, str | Path):
