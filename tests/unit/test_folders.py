@@ -356,3 +356,45 @@ def test_only_folders_of_results_are_compacted(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(SinkError, match="is no folder that a query has written to"):
             ms.compact(folder)
+
+
+# --- the same in SQL -------------------------------------------------------------------------------------
+
+
+def by_script(root: Path, insert: str) -> None:
+    (root / "in").mkdir(exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(ROWS), root / "in" / "a.parquet")
+    script = ms.Script(
+        f"""CREATE STREAM s FROM parquet '{root / "in"}' PROGRESS ORDERED ON ts;
+        {insert} SELECT k, count(*) AS n FROM s [RANGE 2, WATTR ts] GROUP BY k;"""
+    )
+    engine = ms.Engine(host="local")
+    script.bind(engine)
+    finished(engine)
+
+
+def test_overwrite_append_and_folders_of_values_in_sql(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    by_script(tmp_path, f"INSERT INTO parquet '{out}'")
+    with pytest.raises(SinkError, match="INSERT OVERWRITE"):
+        by_script(tmp_path, f"INSERT INTO parquet '{out}'")
+    by_script(tmp_path, f"INSERT INTO parquet '{out}' OPTIONS (mode 'append')")
+    assert 20 == total(out)
+    by_script(tmp_path, f"INSERT OVERWRITE parquet '{out}'")
+    assert 10 == total(out)
+    by_script(tmp_path, f"INSERT OVERWRITE parquet '{out}' OPTIONS (partition_by 'k')")
+    assert ["k=a", "k=b"] == sorted(path.name for path in out.glob("k=*"))
+    assert 10 == total(out)
+
+
+@pytest.mark.parametrize(
+    ("insert", "said"),
+    [
+        ("INSERT OVERWRITE console", "OVERWRITE is for folders"),
+        ("INSERT INTO parquet 'out' OPTIONS (moed 'append')", 'there is no option "moed"'),
+        ("INSERT INTO parquet 'out' OPTIONS (mode 'apend')", "there is no mode 'apend'"),
+    ],
+)
+def test_wrong_options_of_a_sink_are_told_clearly(tmp_path: Path, insert: str, said: str) -> None:
+    with pytest.raises(ms.SqlError, match=said):
+        by_script(tmp_path, insert)

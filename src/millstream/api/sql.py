@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.api.blame import at, settle
 from millstream.api.catalog import Catalog
@@ -11,7 +11,7 @@ from millstream.api.lower import lower
 from millstream.api.lower_side import side_output, whole_side
 from millstream.api.output import Output
 from millstream.api.query import Query
-from millstream.core.errors import SqlError
+from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read
 from millstream.sql.statements import CreateStream, CreateTable, CreateView, FromSide, Insert, Statement
@@ -95,26 +95,41 @@ def _into(found: Query, statement: Insert, name: str | None) -> Query:
         kind = None if statement.format is None else statement.format.text
         if kind == "memory" and path and name is None:
             query = query.named(path)
-        _sink(query, kind, path)
+        _sink(query, kind, path, statement)
     settle(problems)
     return query
 
 
-def _sink(output: Output, kind: str | None, path: str) -> None:
+def _sink(output: Output, kind: str | None, path: str, statement: Insert) -> None:
     """Have an output written to the sink of a statement."""
     match kind:
         case "parquet":
-            output.to_parquet(path)
+            output.to_parquet(path, **_folder_options(statement))
         case "csv":
-            output.to_csv(path)
+            output.to_csv(path, **_folder_options(statement))
         case "json":
-            output.to_json(path)
+            output.to_json(path, **_folder_options(statement))
         case "console":
             output.to_console()
         case "memory":
             output.to_memory()
         case _:
             pass
+
+
+def _folder_options(statement: Insert) -> dict[str, Any]:
+    """How a folder is written, in the words of the fluent API."""
+    out: dict[str, Any] = {"mode": "replace"} if statement.replaces else {}
+    for name, value in statement.options:
+        match name.text.lower():
+            case "mode":
+                out["mode"] = value.lower()
+            case "partition_by":
+                out["partition_by"] = [column.strip() for column in value.split(",")]
+            case _:
+                known = ("mode", "partition_by")
+                raise name.piece.error(f'there is no option "{name.text}"', nearest(name.text, known))
+    return out
 
 
 def into_side(engine: Engine, statement: Insert, side: FromSide) -> Query:
@@ -125,7 +140,7 @@ def into_side(engine: Engine, statement: Insert, side: FromSide) -> Query:
     with at(side.piece, problems):
         output = side_output(engine, side)
         with at(side.piece if where is None else where.piece, problems):
-            _sink(output, None if statement.format is None else statement.format.text, path)
+            _sink(output, None if statement.format is None else statement.format.text, path, statement)
         settle(problems)
         return output.query
     settle(problems)

@@ -8,7 +8,7 @@ from millstream.core.errors import SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.sql.cursor import Cursor, alike
 from millstream.sql.read_query import read_query
-from millstream.sql.read_stream import read_stream, read_table
+from millstream.sql.read_stream import read_options, read_stream, read_table
 from millstream.sql.statements import CreateView, Insert, Name, Statement
 from millstream.sql.text import Text, statements
 
@@ -80,7 +80,9 @@ def _view(cursor: Cursor, start: int) -> CreateView:
 
 
 def _insert(cursor: Cursor, start: int) -> Insert:
-    cursor.expect("INTO")
+    replaces = cursor.accept("OVERWRITE")
+    if not replaces:
+        cursor.expect("INTO")
     place = cursor.here()
     format = cursor.name("a sink: parquet, csv, json, console or memory")  # noqa: A001 - Spark's word
     if format.text.lower() not in SINKS:
@@ -92,5 +94,10 @@ def _insert(cursor: Cursor, start: int) -> Insert:
         path = cursor.quoted("a path")
     elif format.text not in _WITHOUT_PATH:
         cursor.fail("a path in quotes", f"Write INSERT INTO {format.text} 'folder' SELECT …")
+    options = read_options(cursor)
     query = read_query(cursor)
-    return Insert(piece=cursor.piece(start), format=format, path=path, query=query)
+    piece = cursor.piece(start)
+    if (replaces or options) and format.text in _WITHOUT_PATH:
+        word = "OPTIONS" if options else "OVERWRITE"
+        raise place.error(f"{word} is for folders, and {format.text} is none", "Write INSERT INTO parquet 'folder' ….")
+    return Insert(piece=piece, format=format, path=path, query=query, options=options, replaces=bool(replaces))

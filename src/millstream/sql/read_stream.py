@@ -43,7 +43,7 @@ def read_stream(cursor: Cursor, start: int) -> CreateStream:
         path = cursor.quoted("a path")
     elif format.text in _FILES:
         cursor.fail("a path in quotes", f"Write FROM {format.text} 'folder'.")
-    options = _options(cursor)
+    options = read_options(cursor)
     progress = _progress(cursor)
     return CreateStream(
         piece=cursor.piece(start),
@@ -51,7 +51,7 @@ def read_stream(cursor: Cursor, start: int) -> CreateStream:
         columns=columns,
         format=format,
         path=path,
-        options=options or _options(cursor),
+        options=options or read_options(cursor),
         progress=progress,
     )
 
@@ -67,7 +67,7 @@ def read_table(cursor: Cursor, start: int) -> CreateTable:
         raise place.error(f'a table is not read from "{format.text}"', nearest(format.text, _FILES))
     format = Name(text=format.text.lower(), piece=format.piece)  # noqa: A001
     path = cursor.quoted("a path in quotes")
-    options = _options(cursor)
+    options = read_options(cursor)
     if cursor.word() == "PROGRESS":
         raise cursor.here().error("a table stands still and makes no progress", "Leave PROGRESS out.")
     return CreateTable(piece=cursor.piece(start), name=name, columns=columns, format=format, path=path, options=options)
@@ -113,7 +113,8 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
             return tuple(out)
 
 
-def _options(cursor: Cursor) -> tuple[tuple[Name, str], ...]:
+def read_options(cursor: Cursor) -> tuple[tuple[Name, str], ...]:
+    """`OPTIONS (name value, …)`, if it is there."""
     if not cursor.accept("OPTIONS"):
         return ()
     cursor.expect_kind(TokenType.L_PAREN, "(")

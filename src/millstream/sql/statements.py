@@ -346,12 +346,16 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """`INSERT INTO format 'path' SELECT …`; a plain SELECT goes to the console."""
+    """`INSERT INTO format 'path' SELECT …`, or INSERT OVERWRITE; a plain SELECT goes to the console."""
 
     piece: Piece
     format: Name | None
     path: Name | None
     query: Query
+    options: tuple[tuple[Name, str], ...] = ()
+    """How a folder is written: its mode, and the columns that name folders in it."""
+    replaces: bool = False
+    """Is what is in the folder removed first?"""
 
 
 Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert
