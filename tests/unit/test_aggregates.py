@@ -1,6 +1,7 @@
 """Each aggregate against a plain-Python oracle, on random rows with nulls; then its edges and its errors."""
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -361,8 +362,9 @@ def test_an_epoch_without_rows_keeps_the_types_of_partials(function: Callable[..
 
 
 def test_a_sum_of_integers_beyond_64_bits_is_an_error_with_the_sum() -> None:
-    with pytest.raises(AggregateError, match=r"sum\(x\) is 9223372036854775808, which does not fit"):
-        answer(ms.sum("x"), [pa.array([2**62, 2**62])], [0, 0], 1)
+    (found,) = answer(ms.sum("x"), [pa.array([2**62, 2**62])], [0, 0], 1)
+
+    assert found["__ms_error"].startswith(f"sum(x) is {2**63}, which does not fit a 64-bit integer")
 
 
 def test_a_sum_may_leave_64_bits_on_the_way() -> None:
@@ -372,14 +374,16 @@ def test_a_sum_may_leave_64_bits_on_the_way() -> None:
 
 def test_a_sum_of_decimals_beyond_38_digits_is_an_error_with_the_sum() -> None:
     nines = pa.array([Decimal("9" * 36 + ".99")] * 2, pa.decimal128(38, 2))
-    with pytest.raises(AggregateError, match=r"sum\(x\) is 1999999999999999999999999999999999999.98, beyond"):
-        answer(ms.sum("x"), [nines], [0, 0], 1)
+    (found,) = answer(ms.sum("x"), [nines], [0, 0], 1)
+
+    assert "sum(x) is 1999999999999999999999999999999999999.98, beyond decimal128(38, 2)" == found["__ms_error"]
 
 
 def test_an_average_of_decimals_beyond_its_type_is_an_error() -> None:
     nines = pa.array([Decimal("9" * 36 + ".99")], pa.decimal128(38, 2))
-    with pytest.raises(AggregateError, match=r"avg\(x\) is .* beyond decimal128\(38, 6\)"):
-        answer(ms.avg("x"), [nines], [0], 1)
+    (found,) = answer(ms.avg("x"), [nines], [0], 1)
+
+    assert re.fullmatch(r"avg\(x\) is .* beyond decimal128\(38, 6\)", found["__ms_error"])
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.core.errors import AggregateError
 from millstream.kernels.aggregates import limbs
 from millstream.kernels.aggregates.base import null_where, to_numpy
+from millstream.kernels.aggregates.failed import Failed, packed
 from millstream.kernels.aggregates.sum import ExactSum, FloatSum
 from millstream.kernels.ticks import from_ticks
 
@@ -81,16 +81,15 @@ class DecimalAverage(ExactSum):
             self._rounded(total * self._raise_by, int(n))
             for total, n in zip(limbs.to_python(tuple(parts)), divisor, strict=True)
         ]
+        if any(isinstance(one, Failed) for one in numbers):
+            return packed(numbers, self.result_type)
         return null_where(pa.array(numbers, self.result_type), count == 0)
 
-    def _rounded(self, total: int, count: int) -> decimal.Decimal:
+    def _rounded(self, total: int, count: int) -> decimal.Decimal | Failed:
         number = (2 * abs(total) + count) // (2 * count) * (1 if total >= 0 else -1)
         value = decimal.Decimal(number).scaleb(-self.result_type.scale, _EXACT)
         if abs(number) >= 10**self.result_type.precision:
-            raise AggregateError(
-                f"{self.what} is {value}, beyond {self.result_type}",
-                hint="Average a coarser value: fewer digits after the point leave room before it.",
-            )
+            return Failed(f"{self.what} is {value}, beyond {self.result_type}")
         return value
 
 

@@ -11,7 +11,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 
-from millstream.core.errors import AggregateError
+from millstream.kernels.aggregates.failed import Failed, packed
 from millstream.kernels.ticks import from_ticks
 
 _LOW = np.int64(0xFFFFFFFF)
@@ -88,21 +88,22 @@ def whole(limbs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
     return numbers, (upper[0] == sign & _LOW) & (upper[1] == sign)
 
 
-def to_integers(limbs: tuple[np.ndarray, ...], what: str) -> np.ndarray:
-    """Two limbs as int64, or an error that names the sum that does not fit.
+def to_integers(limbs: tuple[np.ndarray, ...], what: str) -> pa.Array:
+    """Two limbs as int64; a sum that does not fit has failed, and the reason names it.
 
-    >>> to_integers((np.array([5]), np.array([1])), "sum(x)").tolist()
+    >>> to_integers((np.array([5]), np.array([1])), "sum(x)").to_pylist()
     [4294967301]
     """
     numbers, fit = whole(limbs)
-    if not fit.all():
-        beyond = np.flatnonzero(~fit)[:1]
-        (value,) = to_python(tuple(limb[beyond] for limb in limbs))
-        raise AggregateError(
-            f"{what} is {value}, which does not fit a 64-bit integer",
-            hint='Sum a decimal instead: sum("cast(x as decimal(38, 0))").',
-        )
-    return numbers
+    if fit.all():
+        return pa.array(numbers)
+    return packed(
+        [
+            value if there else Failed(f"{what} is {value}, which does not fit a 64-bit integer; sum a decimal instead")
+            for value, there in zip(to_python(limbs), fit, strict=True)
+        ],
+        pa.int64(),
+    )
 
 
 def to_python(limbs: tuple[np.ndarray, ...]) -> list[int]:
@@ -114,16 +115,12 @@ def to_python(limbs: tuple[np.ndarray, ...]) -> list[int]:
 
 
 def to_decimals(limbs: tuple[np.ndarray, ...], kind: pa.DataType, what: str) -> pa.Array:
-    """Four limbs as decimals of the given type, or an error that names the sum that does not fit."""
+    """Four limbs as decimals of the given type; a sum that does not fit has failed, and the reason names it."""
     small, fit = whole(limbs)
     if kind.precision > 18 and fit.all():
         return from_ticks(small, kind)
-    numbers = to_python(limbs)
     limit = 10**kind.precision
-    for number in numbers:
-        if abs(number) >= limit:
-            raise AggregateError(
-                f"{what} is {decimal.Decimal(number).scaleb(-kind.scale, _EXACT)}, beyond {kind}",
-                hint="Sum a coarser value: fewer digits after the point leave room before it.",
-            )
-    return pa.array([decimal.Decimal(n).scaleb(-kind.scale, _EXACT) for n in numbers], kind)
+    values = [(abs(n) < limit, decimal.Decimal(n).scaleb(-kind.scale, _EXACT)) for n in to_python(limbs)]
+    if all(fits for fits, _ in values):
+        return pa.array([value for _, value in values], kind)
+    return packed([value if fits else Failed(f"{what} is {value}, beyond {kind}") for fits, value in values], kind)

@@ -72,7 +72,7 @@ class ExactSum(Additive):
         if pa.types.is_decimal(self.result_type):
             exact = limbs.to_decimals(tuple(parts), self.result_type, self.what)
         else:
-            exact = pa.array(limbs.to_integers(tuple(parts), self.what))
+            exact = limbs.to_integers(tuple(parts), self.what)
         return null_where(exact, count == 0)
 
 
