@@ -217,7 +217,8 @@ class Stream:
 
         range, slide    a length of the attribute: a duration for timestamps, a number for numbers. Without a
                         slide windows are tumbling; `range="all"` is a landmark; a list of ranges is several windows.
-        start           where window 0 begins to count (default: aligned to the epoch or zero).
+        start           where window 0 begins to count (default: aligned to the epoch or zero; windows of whole days to
+                        midnight in the engine's time zone).
         by="rows"       range and slide are numbers of rows, in order of arrival or, with an attribute, of its rank;
                         `partition_by` numbers the rows of each partition apart.
         per="tuple"     a window ends at every `slide`-th row to arrive; per="rank": in the attribute's order.
@@ -231,7 +232,7 @@ class Stream:
         keys = tuple(dict.fromkeys(keys))
         made = make_windows(
             self.schema, attribute, range=range, slide=slide, start=start, by=by, partition_by=keys, per=per,
-            gap=gap, extent=extent, wids=wids,
+            gap=gap, extent=extent, wids=wids, zone=self.engine.settings.zone,
         )  # fmt: skip
         node = self.node
         if made.sort_by is not None:

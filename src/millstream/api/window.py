@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from millstream.core.domain import LONGEST, Domain
+from millstream.core.domain import LONGEST, Domain, Kind
 from millstream.core.errors import SchemaError, WindowError, nearest
 from millstream.core.flush import Flush
+from millstream.core.local_days import LocalDays
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, Window
 from millstream.kernels.ticks import domain_of
 from millstream.runtime.bind import ROW_NUMBER
@@ -40,8 +41,9 @@ def make_windows(
     gap: Any,
     extent: Callable[[int], tuple[int, int]] | None,
     wids: Callable[[int], Iterable[int]] | None,
+    zone: str = "UTC",
 ) -> Made:
-    """The windows that these words mean."""
+    """The windows that these words mean; whole days of timestamps are those of `zone`, unless a start is given."""
     if by not in ("range", "rows"):
         raise WindowError(f"by={by!r} is not known", hint='Use by="range" or by="rows".')
     if per not in (None, "tuple", "rank"):
@@ -76,7 +78,32 @@ def make_windows(
     made = tuple(_sliding(domain, one, slide, begin) for one in ranges)
     if len(set(made)) < len(made):
         raise WindowError(f"range={ranges!r} names a window twice", hint="Give each range once.")
-    return Made(attribute, made)
+    days = _local_days(domain, made, zone) if begin is None else None
+    return Made(attribute, made if days is None else (days,))
+
+
+def _local_days(domain: Domain, windows: Sequence[Sliding], zone: str) -> UserDefined | None:
+    """Windows of whole days that begin at local midnight; None where the zone makes no difference."""
+    # A timestamp without a zone says the local time already.
+    if domain.kind is not Kind.TIMESTAMP or domain.zone is None or domain.unit is None or zone == "UTC":
+        return None
+    second = _TICKS[domain.unit]
+    lengths = [length for window in windows for length in (window.size, window.slide)]
+    if not lengths or any(length % (86400 * second) for length in lengths):
+        return None
+    if len(windows) > 1:
+        raise WindowError(
+            f"several ranges of whole days in {zone}, where a day may have 23 or 25 hours",
+            hint="Ask for each range in a query of its own, or give start= to count 24 hours from there.",
+        )
+    (window,) = windows
+    day = 86400 * second
+    made = LocalDays(zone=zone, days=window.size // day, every=window.slide // day, second=second)
+    return UserDefined(extent_of=made.extent, wids_of=made.wids)
+
+
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""Ticks in a second, by the unit of a timestamp."""
 
 
 def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
