@@ -19,6 +19,7 @@ from millstream.api.declared import (
     domains_of,
     is_frame,
 )
+from millstream.api.hosts import spark_host
 from millstream.api.query import Query
 from millstream.api.schema import as_schema
 from millstream.api.sql import execute
@@ -91,7 +92,7 @@ class Engine:
                     "on Spark, ansi and time_zone are the session's",
                     hint="Set spark.sql.ansi.enabled and spark.sql.session.timeZone before the engine is made.",
                 )
-            self.host = _spark_host(spark, checkpoint, partitions)
+            self.host = spark_host(spark, checkpoint, partitions)
             self.settings: Settings = self.host.settings
         self._sources: dict[str, Any] = {}
         self._given: dict[str, tuple[Any, ...]] = {}
@@ -394,16 +395,3 @@ class Engine:
             )
         results, late, rejected = (one.resolved() for one in outputs)
         return HostQuery(name, query.node, results, late, rejected)
-
-
-def _spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:
-    try:
-        from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
-        from millstream.spark.session import local_session  # noqa: PLC0415
-    except ImportError as error:
-        raise PlanError(
-            f"Spark is not installed: {error}",
-            hint='Install millstream[spark], or run in this process with ms.Engine(host="local").',
-        ) from error
-
-    return SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)

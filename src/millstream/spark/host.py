@@ -7,11 +7,9 @@ names are a function of (operator, partition, sequence).
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import shutil
 import tempfile
-import threading
 import time
 import uuid
 import weakref
@@ -31,7 +29,7 @@ from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
-from millstream.runtime.batch import Batch, Source
+from millstream.runtime.batch import Batch
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
@@ -42,26 +40,27 @@ from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program, Target, plan_text
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.repartition import repartition
 from millstream.runtime.sources import check_unseekable
 from millstream.runtime.staging import sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
-from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
-from millstream.spark.agreement import check_frames, check_next
+from millstream.runtime.trigger import AvailableNow, Every, Trigger
+from millstream.spark.agreement import check_frames
 from millstream.spark.deliver import deliver
+from millstream.spark.drain import drain_query
+from millstream.spark.drive import Drive, read_all
 from millstream.spark.failure import readable
 from millstream.spark.fit import check_session, check_worker
-from millstream.spark.follow import follow
-from millstream.spark.frames import Tags, arrow_schema, tagged
+from millstream.spark.frames import arrow_schema
 from millstream.spark.jobs import Arrivals, Jobs
+from millstream.spark.lay_out import lay_out
 from millstream.spark.outlets import for_workers
 from millstream.spark.places import places
-from millstream.spark.reduce import GROUPS, Reduction, layout, native_reduce
+from millstream.spark.reduce import Reduction, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
-from millstream.spark.session import settings_of, settle_session
+from millstream.spark.session import settings_of
 from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
@@ -93,13 +92,13 @@ class SparkHost:
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.program = Program([], self.partitions)
-        self._supplied: dict[str, list[UserPunctuation]] = {}
+        self.supplied: dict[str, list[UserPunctuation]] = {}
         self._readers: dict[str, Iterator[Batch]] = {}
         self._opened = False
         self._formerly: dict[str, str] = {}
         """By query: the name that it had before this start, where that is another."""
         self._under_way: int | None = None
-        self._query: StreamingQuery | None = None
+        self.query: StreamingQuery | None = None
         self._told: dict[str, Progress] = {}
         self._starts: dict[str, Any] = {}
         self._reduces: tuple[Program, Reduction | None] | None = None
@@ -122,7 +121,7 @@ class SparkHost:
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
         """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
         seen = self.ledger.streams.get(node.name, StreamLedger()).known
-        waiting = self._supplied.setdefault(node.name, [])
+        waiting = self.supplied.setdefault(node.name, [])
         bind_punctuations([*waiting, punctuation], node, seen)
         waiting.append(punctuation)
 
@@ -172,7 +171,7 @@ class SparkHost:
                 refuse_start(self._known(), end_of_stream=end_of_stream)
                 self._take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
-                    self._flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                    self.flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
                 finish(self.queries.values())
         except BaseException as error:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
@@ -181,17 +180,11 @@ class SparkHost:
                 raise readable(error, self.epoch) from error
             raise
         finally:
-            self._query = None
+            self.query = None
 
     def read_all(self, timeout: float | None) -> bool:
         """Wait until Spark has read what its sources have now; True if that came in time."""
-        query = self._query
-        if query is None:
-            return True
-        waiter = threading.Thread(target=_read_all, args=(query,), daemon=True)
-        waiter.start()
-        waiter.join(timeout)
-        return not waiter.is_alive()
+        return True if self.query is None else read_all(self.query, timeout)
 
     def _take_epochs(
         self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
@@ -201,11 +194,11 @@ class SparkHost:
         streaming = {name: frame for name, frame in sorted(frames.items()) if frame.isStreaming}
         check_frames(self.ledger, self.checkpoint, list(streaming))
         self.ledger.frames = list(streaming)
-        self._readers = {}
+        drive = Drive(self, trigger, stopping, report, quiet)
         if streaming:
-            self._run_streaming(streaming, trigger, stopping, report, quiet)
+            drive.follow(streaming)
         else:
-            self._run_batches(trigger, stopping, report, quiet)
+            drive.by_itself()
 
     # --- opening -------------------------------------------------------------------------------
 
@@ -225,27 +218,12 @@ class SparkHost:
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)
-        self._lay_out(self.partitions if manifest is None else manifest.partitions)
+        lay_out(self, self.partitions if manifest is None else manifest.partitions)
         if not self._opened:
             self._tidy()
             self.manifests.sweep()
             sweep(sink for q in self.queries.values() for sink in folders(q))
         self._opened = True
-
-    def _lay_out(self, partitions: int) -> None:
-        """Have the state where this program looks for it; what is there stays, if it can."""
-        best = self._best_layout()
-        if not self.ledger.segments and not self.ledger.facts:
-            self.ledger.layout = best
-        elif partitions != self.partitions or self.ledger.layout not in (GROUPS, best):
-            log.info("moving state from %d to %d partitions, by groups", partitions, self.partitions)
-            repartition(self.ledger, self.program, self.checkpoint, partitions)
-            self._commit([], self.ledger.epoch)
-
-    def _best_layout(self) -> str:
-        streams = [self.sources[source.name] for source in self._source_nodes()]
-        streaming = all(isinstance(one, DataFrame) and one.isStreaming for one in streams)
-        return layout(self.program, self.spark.version) if streaming else GROUPS
 
     def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
         """Forget everything since the last manifest; sources go back to where they were then."""
@@ -274,167 +252,46 @@ class SparkHost:
             with locked(self.checkpoint):
                 self.id = checkpoint_id(self.checkpoint)
                 self._open()
-                self._drain(name)
+                drain_query(self, name)
         except BaseException:
             self._opened = False
             raise
 
-    def _drain(self, name: str) -> None:
-        """A step in which only one query's operators learn, of the end; the others stay as they are."""
-        whole, ledger = self.program, self.ledger
-        target = next(one for one in whole.targets if one.name == name)
-        kept = {key for query, keys in ledger.operators.items() if query != name for key in keys}
-        mine = set(ledger.operators[name]) - kept
-        alone = Program([target], self.partitions)
-        alone.keys = [whole.keys[whole.index[id(node)]] for node in alone.nodes]
-        others = [segment for segment in ledger.segments if segment.operator not in mine]
-        facts = {key: found for key, found in ledger.facts.items() if key not in mine}
-        known = {source: (one.known, one.advanced) for source, one in self._streams().items()}
-        self.program = alone
-        try:
-            order = self._order({source.name: Progress(ended=True) for source in self._source_nodes()}, "all")
-            reports = self.jobs.settle(alone, order, f"drain {name}") if alone.depth else []
-            self._take_in(order, reports)
-        finally:
-            self.program = whole
-        for source, (was, told) in known.items():  # the streams have not ended for the others
-            ledger.streams[source].known, ledger.streams[source].advanced = was, told
-        ledger.segments, ledger.facts = others, facts
-        del ledger.operators[name]
-        self.program = Program([one for one in whole.targets if one.name != name], self.partitions)
-        ledger.welcome(settle_keys(self.program, ledger.operators))
-        ledger.forget(self.program)
-        self._commit([one for report in reports for one in report.staged], ledger.epoch)
-        del self.queries[name]
-
-    # --- driving -------------------------------------------------------------------------------
-
-    def _run_streaming(
-        self,
-        streaming: dict[str, DataFrame],
-        trigger: Trigger,
-        stopping: Callable[[], bool],
-        report: ReportTo,
-        quiet: Callable[[float], None],
-    ) -> None:
-        tags = Tags.of(streaming)
-        settled = threading.Event()
-        before = self.ledger.sequence
-        if frames := self._unread_frames():  # of such a frame all rows are one epoch, before those of the streams
-            arrivals = Arrivals(tagged(frames), Tags.of(frames), {})
-            self._step(arrivals, self.ledger.epoch, report, trigger)
-
-        def on_epoch(frame: DataFrame, epoch: int) -> None:
-            if epoch == self.ledger.epoch:
-                log.info("epoch %d is committed already", epoch)
-                return
-            check_next(self.ledger, self.checkpoint, epoch)
-            if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
-                settle_session(frame.sparkSession, self.partitions, self.settings)
-                settled.set()
-            arrivals = Arrivals(frame, tags, self._next_local())
-            self._step(arrivals, epoch, report, trigger)
-
-        def idle() -> None:
-            """Spark has no rows; the driver's sources, the clock and the caller may have something to say."""
-            began = time.monotonic()
-            if local := self._next_local():
-                self._step(Arrivals(local=local), self.ledger.epoch, report, trigger)
-                return
-            self._readers = {}
-            self._flush(report, end=False)
-            quiet(began)
-
-        def started(query: StreamingQuery) -> None:
-            self._query = query
-
-        # Spark refuses a name that another run of the session has: two engines may ask the same.
-        name = f"millstream {', '.join(list(self.queries)[:5])} ({self.id[:8]})"
-        where = self.checkpoint / "spark"
-        self.spark_progress = follow(
-            streaming, trigger, on_epoch, idle, stopping=stopping, started=started, checkpoint=where, name=name
-        )
-        # Spark's streams may have fewer epochs than the sources that the driver reads, or none.
-        taken = isinstance(trigger, Once) and self.ledger.sequence > before
-        while not isinstance(trigger, Every) and not taken and not stopping() and (local := self._next_local()):
-            self._step(Arrivals(local=local), self.ledger.epoch, report, trigger)
-            taken = isinstance(trigger, Once)
-
-    def _run_batches(
-        self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
-    ) -> None:
-        while not stopping():
-            began = time.monotonic()
-            frames = self._unread_frames()
-            local = self._next_local()
-            if frames or local:
-                arrivals = Arrivals(tagged(frames) if frames else None, Tags.of(frames), local)
-                self._step(arrivals, self.ledger.epoch + 1, report, trigger)
-            elif isinstance(trigger, Every):
-                self._readers = {}
-                self._flush(report, end=False)
-                quiet(began)
-            if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and not frames and not local):
-                return
-            if isinstance(trigger, Every):
-                wait_until(began + trigger.seconds, stopping)
-
-    def _unread_frames(self) -> dict[str, DataFrame]:
-        """The data frames that are no streams and whose rows no committed step has taken."""
-        frames = {n: s for n, s in self.sources.items() if isinstance(s, DataFrame) and not s.isStreaming}
-        return {name: frame for name, frame in frames.items() if self._streams()[name].position is None}
-
-    def _next_local(self) -> dict[str, Batch]:
-        """The next batch of each source that the driver reads itself."""
-        out: dict[str, Batch] = {}
-        for name, source in self.sources.items():
-            if isinstance(source, DataFrame):
-                continue
-            local: Source = source
-            if name not in self._readers:
-                self._readers[name] = local.batches()
-            batch = next(self._readers[name], None)
-            if batch is None and self._supplied.get(name):
-                batch = Batch(local.schema.empty_table())
-            if batch is not None:
-                out[name] = batch
-        return out
-
     # --- one epoch -----------------------------------------------------------------------------
 
-    def _step(self, arrivals: Arrivals, epoch: int, report: ReportTo, trigger: Trigger) -> None:
+    def step(self, arrivals: Arrivals, epoch: int, report: ReportTo, trigger: Trigger) -> None:
         """Take an epoch's rows; operators learn what was known before them."""
         began = time.monotonic()
         # Where a flush follows, it is the end of the epoch.
         let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
-        order = self._order({name: one.known for name, one in self._streams().items()}, let)
+        order = self._order({name: one.known for name, one in self.stream_ledgers().items()}, let)
         supplied = self._waiting()
         reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
         refuse_rows(self._known(), self._rows_by_stream(reports))
-        for source in self._source_nodes():
+        for source in self.source_nodes():
             batch = arrivals.local.get(source.name)
             given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
-            seen = self._streams()[source.name].known
+            seen = self.stream_ledgers()[source.name].known
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
         self._take_in(order, reports)
         for name, source in self.sources.items():
             if isinstance(source, DataFrame):
                 if name in arrivals.tags.schemas and not source.isStreaming:
-                    self._streams()[name].position = {"read": True}
-            elif name in self._streams():
-                self._streams()[name].position = getattr(source, "position", None)
+                    self.stream_ledgers()[name].position = {"read": True}
+            elif name in self.stream_ledgers():
+                self.stream_ledgers()[name].position = getattr(source, "position", None)
         self._commit([one for r in reports for one in r.staged], epoch)
         self._took(supplied)
         rows = sum(self._rows_by_stream(reports).values())
         report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
         if isinstance(trigger, Every):
-            self._flush(report, end=False)
+            self.flush(report, end=False)
 
-    def _flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
+    def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
-        streams, supplied = self._streams(), self._waiting()
-        for source in self._source_nodes():
+        streams, supplied = self.stream_ledgers(), self._waiting()
+        for source in self.source_nodes():
             given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
             if given or now_of(source) is not None:  # time passes without rows too
                 self.ledger.learn(source, [], given, now_of(source))
@@ -455,12 +312,12 @@ class SparkHost:
 
     def _waiting(self) -> dict[str, list[UserPunctuation]]:
         """What the caller has supplied, as of now: it may supply more while the step is under way."""
-        return {name: list(given) for name, given in self._supplied.items() if given}
+        return {name: list(given) for name, given in self.supplied.items() if given}
 
     def _took(self, supplied: Mapping[str, list[UserPunctuation]]) -> None:
         """Forget supplied punctuation that a committed step has taken."""
         for name, taken in supplied.items():
-            del self._supplied[name][: len(taken)]
+            del self.supplied[name][: len(taken)]
 
     def _reduction(self, arrivals: Arrivals) -> Reduction | None:
         """How Spark itself reduces this program's rows, if it can; worked out once."""
@@ -475,7 +332,7 @@ class SparkHost:
         """What the tasks of the next step must know."""
         stops = Stops(self.program, self.ledger)
         now, self._told = stops.now(target, let)
-        judged = {name: one.known for name, one in self._streams().items()}
+        judged = {name: one.known for name, one in self.stream_ledgers().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
         sequence = self.ledger.sequence + 1
@@ -505,7 +362,7 @@ class SparkHost:
         self.ledger.absorb(self.program, reports)
         self.ledger.sequence, self.ledger.told = order.sequence, self._told
         for name, progress in self._target.items():
-            self._streams()[name].advanced = progress
+            self.stream_ledgers()[name].advanced = progress
 
     def _commit(self, outputs: list[dict[str, Any]], epoch: int) -> None:
         """Write the manifest; then publish what it names, and clear what nothing names."""
@@ -522,31 +379,28 @@ class SparkHost:
         for folder in (self.checkpoint / "staging").glob("*"):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _streams(self) -> dict[str, StreamLedger]:
-        for source in self._source_nodes():
+    def stream_ledgers(self) -> dict[str, StreamLedger]:
+        """By stream of the program: its ledger."""
+        for source in self.source_nodes():
             self.ledger.streams.setdefault(source.name, StreamLedger())
-        return {source.name: self.ledger.streams[source.name] for source in self._source_nodes()}
+        return {source.name: self.ledger.streams[source.name] for source in self.source_nodes()}
 
-    def _source_nodes(self) -> list[nodes.Source]:
+    def source_nodes(self) -> list[nodes.Source]:
+        """The streams of the program."""
         return [node for node in self.program.nodes if isinstance(node, nodes.Source)]
 
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""
-        return {name: one.known for name, one in self._streams().items()}
+        return {name: one.known for name, one in self.stream_ledgers().items()}
 
     def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
-        entrances = {self.program.index[id(node)]: node.name for node in self._source_nodes()}
+        entrances = {self.program.index[id(node)]: node.name for node in self.source_nodes()}
         found = dict.fromkeys(entrances.values(), 0)
         for report in reports:
             for i, meter in report.meters.items():
                 if i in entrances:
                     found[entrances[i]] += meter.get("rows_in", 0)
         return found
-
-
-def _read_all(query: StreamingQuery) -> None:
-    with contextlib.suppress(PySparkException, Py4JError):  # why a query failed, its own run says
-        query.processAllAvailable()
 
 
 def _partitions(asked: Any, spark: SparkSession) -> int:
