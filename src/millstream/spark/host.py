@@ -22,7 +22,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
 from millstream.ops.turn import Let
 from millstream.plan import nodes
@@ -60,7 +59,7 @@ from millstream.spark.places import places
 from millstream.spark.reduce import Reduction, native_reduce
 from millstream.spark.report import progress_report
 from millstream.spark.reread import read_again
-from millstream.spark.session import settings_of
+from millstream.spark.session import partitions_of, settings_of
 from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
@@ -78,7 +77,7 @@ class SparkHost:
             check_session(spark)
         self.spark = spark
         self.settings = settings_of(spark)
-        self.partitions = _partitions(partitions, spark)
+        self.partitions = partitions_of(partitions, spark)
         self.jobs = Jobs(spark, self.partitions)
         self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
         if checkpoint is None:  # nobody can come back to it
@@ -401,11 +400,3 @@ class SparkHost:
                 if i in entrances:
                     found[entrances[i]] += meter.get("rows_in", 0)
         return found
-
-
-def _partitions(asked: Any, spark: SparkSession) -> int:
-    if asked is None:
-        return max(1, spark.sparkContext.defaultParallelism)
-    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
-        raise PlanError(f"partitions={asked!r} is not a number of partitions", hint="Give a whole number from 1 up.")
-    return asked

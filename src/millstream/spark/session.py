@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from millstream.core.errors import PlanError
 from millstream.core.settings import PLAIN, Settings
 from millstream.spark.java import ensure_java
 from millstream.spark.quiet import quiet_start
@@ -68,3 +70,12 @@ def settle_session(session: SparkSession, partitions: int, settings: Settings) -
     for key, value in wanted.items():
         if session.conf.get(key) != value:
             session.conf.set(key, value)
+
+
+def partitions_of(asked: Any, spark: SparkSession) -> int:
+    """How many partitions state is kept in: as asked, or as many as the session has tasks at a time."""
+    if asked is None:
+        return max(1, spark.sparkContext.defaultParallelism)
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
+        raise PlanError(f"partitions={asked!r} is not a number of partitions", hint="Give a whole number from 1 up.")
+    return asked
