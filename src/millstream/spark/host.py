@@ -13,7 +13,7 @@ import tempfile
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,6 @@ from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
-from millstream.runtime.batch import Batch
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
@@ -92,7 +91,6 @@ class SparkHost:
         self.ledger = Ledger()
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
-        self._readers: dict[str, Iterator[Batch]] = {}
         self._opened = False
         self._formerly: dict[str, str] = {}
         """By query: the name that it had before this start, where that is another."""
