@@ -56,10 +56,11 @@ def test_readers_of_a_folder_see_committed_epochs_only_while_a_run_goes_on(
     published: list[tuple[int, int, int]] = []
     real = deliver.publish
 
-    def publish(outputs: Any, *, again: bool) -> None:
-        staged = sum(pq.read_metadata(one["hidden"]).num_rows for one in outputs if one["sink"] == "folder")
+    def publish(outputs: Any, checkpoint: str, *, again: bool) -> None:
+        files = [Path(one["folder"]) / one["hidden"] for one in outputs if one["sink"] == "folder"]
+        staged = sum(pq.read_metadata(file).num_rows for file in files)
         before = visible()
-        real(outputs, again=again)
+        real(outputs, checkpoint, again=again)
         published.append((before, staged, visible()))
 
     monkeypatch.setattr(deliver, "publish", publish)
