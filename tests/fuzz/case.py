@@ -56,7 +56,7 @@ def case(seed: int) -> Case:
             makers = expressions.KINDS
     asked = [rnd.choice(makers)(rnd, feeds["s"]) for _ in range(n)]
     most = max(len(one.epochs) for one in feeds.values())
-    cuts = sorted(rnd.randint(0, most) for _ in range(rnd.choice([0, 1, 1, 2])))
+    cuts = sorted(rnd.randint(1, most) for _ in range(rnd.choice([0, 1, 1, 2])))
     lives = [(rnd.choice([1, 2, 3]), at) for at in (*cuts, None)]
     return Case(seed, feeds, asked, lives)
 

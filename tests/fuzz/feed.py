@@ -167,7 +167,7 @@ def _bounds(rnd: random.Random, epochs: list[list[Row]]) -> list[list[int]]:
     for i in range(len(epochs)):
         later = [row[TICK] for rows in epochs[i + 1 :] for row in rows if row[TICK] is not None]
         best = min(later, default=promised) + rnd.choice([0, 0, -3, 5])
-        if best > promised and rnd.random() < 0.7:
+        if later and best > promised and rnd.random() < 0.7:
             promised = best
             out.append([best])
         else:

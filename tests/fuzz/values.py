@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.core.quote import quoted, text
@@ -19,6 +20,7 @@ NAMES = (
     "a;b", "--c", "window", "count", "[x]", "e\u0301", "__order", "nan", "from", "%", "a,b", "END", "ts2", "{x}", "😀",
 )  # fmt: skip
 TEXTS = ("", "a", "b", "A", "é", "日本", "x😀y", "it's", " a ", "null", "NaN", "a\nb", "\\", "ß", "a\x00b", "0")
+_FINE: dict[str, tuple[float, ...]] = {"float32": (), "float64": (5e-324, 1e308, 0.1)}
 FEW = {"int8": (-128, 127), "int16": (-32768, 32767), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 DATES = (dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1969, 12, 31))
 STAMPS = tuple(
@@ -96,7 +98,9 @@ def _pool(rnd: random.Random, kind: str, *, tame: bool) -> list[Any]:
             return [*range(-3, 7), *(() if tame else (*FEW[kind], FEW[kind][1] - 1))]
         case "float32" | "float64":
             usual = [0.25, 1.5, -2.0, 0.0, -0.0, 7.0, NAN, INF, -INF]
-            return usual if tame else [*usual, 0.1, 3e38 if kind == "float32" else 1e308, 5e-324, -0.1, 1e20]
+            if tame:
+                return usual
+            return [*usual, *(float(np.float32(one)) for one in (0.1, 3e38, -0.1, 1e20)), *_FINE[kind]]
         case "decimal":
             return [Decimal(one) for one in ("0.00", "1.50", "-2.25", "0.01", "9999999.99", "-9999999.99")]
         case "string":
