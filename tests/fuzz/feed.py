@@ -106,7 +106,7 @@ class Feed:
             if self.promise in ("ordered", "bounded", "group"):
                 raised(key_of(row[self.per]) if self.per else None, row[TICK] - (self.promise != "ordered") * self.span)
         state["seen"] += [row[TICK] for row in rows]
-        if self.promise == "rows" and (done := state["seen"][: len(state["seen"]) - self.span]):
+        if self.promise == "rows" and (done := state["seen"][: max(0, len(state["seen"]) - self.span)]):
             raised(None, max(done))
         if self.promise == "step" and state["seen"]:
             high = max(state["seen"])

@@ -49,7 +49,7 @@ class Keeper:
         self.epochs: dict[int, list[Row]] = {}
 
     def write(self, rows: pa.Table, epoch: int) -> None:
-        self.epochs[epoch] = rows.to_pylist()
+        self.epochs[epoch] = plain(rows)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -59,6 +59,22 @@ class Keeper:
         """All of them, without the number of the epoch, which depends on restarts."""
         every = [row for rows in self.epochs.values() for row in rows]
         return [{name: value for name, value in row.items() if name != "epoch"} for row in every]
+
+
+def plain(table: pa.Table) -> list[Row]:
+    """Rows as dicts; a time that Python has no value for is its number."""
+    try:
+        return table.to_pylist()
+    except (OverflowError, ValueError):
+        columns = {name: [_value(one) for one in table[name]] for name in table.column_names}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _value(one: pa.Scalar) -> Any:
+    try:
+        return one.as_py()
+    except (OverflowError, ValueError):
+        return getattr(one, "value", str(one))
 
 
 Order = Callable[[list[Row]], list[Row]]
