@@ -31,7 +31,8 @@ def windows(rnd: random.Random, feed: Feed) -> Question:
     fluent = _fluent(chosen, groups, only, made)
     other = rnd.choice(chosen.strategies) if chosen.strategies and rnd.random() < 0.4 else None
     return Question(
-        what=f"window {chosen.options} by {keys} of {[one.sql for one in made.values()]} if {only and only.text} ({every})",
+        what=f"window {_told(chosen)} by {keys} of {[one.sql for one in made.values()]} "
+        f"if {only and only.text} ({every})",
         ask=fluent(every),
         sql=_statement(chosen, feed, groups, only, made),
         others=() if other is None else (fluent(other),),
@@ -40,6 +41,10 @@ def windows(rnd: random.Random, feed: Feed) -> Question:
         near=frozenset(name for name, one in made.items() if one.near),
         arrival=chosen.arrival,
     )
+
+
+def _told(chosen: Window) -> dict[str, Any]:
+    return {name: "…" if callable(value) else value for name, value in chosen.options.items()}
 
 
 def _fluent(
@@ -110,7 +115,9 @@ def chain(rnd: random.Random, feed: Feed) -> Question:
     def ask(_: ms.Engine, streams: Streams) -> ms.Query:
         counts = streams["s"].window(feed.ts, range=span(small)).group_by(*keys).agg(n=ms.count(), top=ms.max("id"))
         counts = counts.where("n > 1") if late else counts
-        return counts.window("window_end", range=span(large)).agg(windows=ms.count(), rows=ms.sum("n"), top=ms.max("top"))
+        return counts.window("window_end", range=span(large)).agg(
+            windows=ms.count(), rows=ms.sum("n"), top=ms.max("top")
+        )
 
     def answer(accepted: dict[str, list[Row]]) -> list[Row]:
         found: dict[int, list[list[Row]]] = {}

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import millstream as ms
 from fuzz.aggregates import DoesNotFitError
 from fuzz.case import Case
 from fuzz.compare import differs
@@ -139,8 +138,10 @@ def _one(what: str, question: Question, played: Played, again: Played, at: int, 
     for name, a, b in (("rows", here.rows, there.rows), ("late", here.late, there.late)):
         if wrong := differs(a, b, question.near):
             out.append(f"{what}: other {name}: {wrong}")
-    rejected = [[{k: v for k, v in row.items() if k not in ("raw", "reason")} for row in one.rejected] for one in (here, there)]
-    if wrong := differs(*rejected):
+    rejected = [
+        [{k: v for k, v in row.items() if k not in ("raw", "reason")} for row in one.rejected] for one in (here, there)
+    ]
+    if wrong := differs(rejected[0], rejected[1]):
         out.append(f"{what}: other rejected rows: {wrong}")
     if here.schema != there.schema:
         out.append(f"{what}: other columns: {here.schema} and {there.schema}")
@@ -149,6 +150,3 @@ def _one(what: str, question: Question, played: Played, again: Played, at: int, 
 def reproduction(seed: int, hosts: tuple[str, ...]) -> str:
     """A line to paste."""
     return f"PYTHONPATH=src:tests .venv/bin/python -m fuzz --cases 1 --seed {seed} --hosts {','.join(hosts)} --show"
-
-
-__all__ = ["failures", "ms", "reproduction"]

@@ -59,7 +59,9 @@ def _leaf(rnd: random.Random, one: Column) -> Condition:
         return Condition(f"{sql} IN ({text})", lambda row: _known(row[name], lambda key: key in keys))
     sign = rnd.choice(["=", "<>", "<", "<=", ">", ">="])
     right = order_of(value)
-    return Condition(f"{sql} {sign} {one.literal(value)}", lambda row: _known(row[name], lambda key: SIGNS[sign](key, right)))
+    return Condition(
+        f"{sql} {sign} {one.literal(value)}", lambda row: _known(row[name], lambda key: SIGNS[sign](key, right))
+    )
 
 
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {

@@ -35,7 +35,7 @@ class EdgeFeed(Feed):
         return pa.schema([(self.ts, self.clock.type), *EDGES.schema, ("id", pa.int64())])
 
 
-def edges(rnd: random.Random) -> EdgeFeed:
+def edges(rnd: random.Random) -> Feed:
     """Some of the rows, in some epochs, in order."""
     rows = [{TICK: i // 2, **rnd.choice(ROWS), "id": i} for i in range(rnd.choice([0, 1, 8, 25]))]
     for row in rows:
@@ -99,7 +99,7 @@ def predicate(rnd: random.Random, depth: int = 2) -> str:
     return f"(({a}) {op} ({b}))"
 
 
-def selected(rnd: random.Random, feed: Feed) -> Question:
+def selected(rnd: random.Random, _feed: Feed) -> Question:
     """Computed columns."""
     made = [expressed(rnd) for _ in range(rnd.randint(1, 4))]
     texts = [f"{text} AS x{i}" for i, (text, _) in enumerate(made)]
@@ -111,7 +111,7 @@ def selected(rnd: random.Random, feed: Feed) -> Question:
     return Question(what=f"select {texts}", ask=ask, near=near, sql=f"SELECT id, {', '.join(texts)} FROM s")
 
 
-def partitioned(rnd: random.Random, feed: Feed) -> Question:
+def partitioned(rnd: random.Random, _feed: Feed) -> Question:
     """A condition, its negation and where it is unknown: each row once, or rejected."""
     text = predicate(rnd)
 
@@ -122,7 +122,7 @@ def partitioned(rnd: random.Random, feed: Feed) -> Question:
     return Question(what=f"where {text}", ask=parts[0], parts=parts)
 
 
-def measured(rnd: random.Random, feed: Feed) -> Question:
+def measured(rnd: random.Random, _feed: Feed) -> Question:
     """Aggregates of expressions, with a filter that is one."""
     texts = [expressed(rnd, 1) for _ in range(2)]
     only = predicate(rnd, 1)

@@ -33,6 +33,8 @@ class Feed:
     per: str | None = None
     supplied: list[list[int]] = field(default_factory=list[list[int]])
     """For each epoch the bounds that the caller hands over."""
+    bounds: dict[Any, int] = field(default_factory=dict[Any, int])
+    """What is promised in the end, by group, once the rows have been judged."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -79,7 +81,7 @@ class Feed:
         return self.supplied[epoch] if epoch < len(self.supplied) else []
 
     def judged(self) -> tuple[list[Row], list[Row], list[Row]]:
-        """Accepted, late and rejected rows by the definition: a bound holds from the epoch after the one that made it."""
+        """Accepted, late and rejected rows by the definition: a bound holds from the next epoch on."""
         accepted, late, rejected = [], [], []
         bounds: dict[Any, int] = {}
         state: dict[str, Any] = {"high": None, "seen": [], "last": None}
@@ -118,7 +120,9 @@ class Feed:
                 raised(None, bound)
 
 
-def feed(rnd: random.Random, name: str, *, clock: Clock | None = None, like: Feed | None = None, most: int = 60) -> Feed:
+def feed(
+    rnd: random.Random, name: str, *, clock: Clock | None = None, like: Feed | None = None, most: int = 60
+) -> Feed:
     """A stream at random; `like` has its columns from another one."""
     chosen = clock or rnd.choice(CLOCKS)
     if like is not None:

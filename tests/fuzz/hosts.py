@@ -74,7 +74,7 @@ def _value(one: pa.Scalar) -> Any:
     try:
         return one.as_py()
     except (OverflowError, ValueError):
-        return getattr(one, "value", str(one))
+        return one.value if hasattr(one, "value") else one.cast(pa.int64()).as_py()
 
 
 Order = Callable[[list[Row]], list[Row]]

@@ -167,7 +167,10 @@ def compared(rnd: random.Random, feed: Feed) -> Question:
 
     def answer(accepted: dict[str, list[Row]]) -> list[Row]:
         left, right = (
-            [{"at": feed.clock.value(row[TICK]), **{f"k{i}": row[one.name] for i, one in enumerate(keys)}} for row in rows]
+            [
+                {"at": feed.clock.value(row[TICK]), **{f"k{i}": row[one.name] for i, one in enumerate(keys)}}
+                for row in rows
+            ]
             for rows in (accepted["s"], accepted["t"])
         )
         there = {tuple(key_of(row[name]) for name in ("at", *names)) for row in right}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
 
 import pyarrow as pa
 
@@ -51,7 +51,7 @@ def distinct(rnd: random.Random, feed: Feed) -> Question:
     return Question(what=f"distinct {names}", ask=ask, answer=answer, sql=text)
 
 
-def in_order(rnd: random.Random, feed: Feed) -> Question:
+def in_order(_: random.Random, feed: Feed) -> Question:
     """Rows sorted by time: the same rows."""
 
     def ask(_: ms.Engine, streams: Streams) -> ms.Query:
@@ -82,9 +82,8 @@ def firsts(rnd: random.Random, feed: Feed) -> Question:
         out: list[Row] = []
         for group in split([_shown(feed, row) for row in accepted["s"]], keys):
             there = [row for row in group if row[one.name] is not None]
-            ordered = sorted(there, key=lambda row: order_of(row[one.name]), reverse=down)
             ordered = sorted(there, key=lambda row: row["id"])
-            ordered.sort(key=lambda row: order_of(row[one.name]), reverse=down)
+            ordered.sort(key=lambda row: order_of(row[one.name]), reverse=down)  # a reversed sort is stable, too
             ordered += sorted((row for row in group if row[one.name] is None), key=lambda row: row["id"])
             out += [{**row, "place": i} for i, row in enumerate(ordered[:n], 1)]
         return out
@@ -97,12 +96,14 @@ def enriched(rnd: random.Random, feed: Feed) -> Question:
     if not feed.columns:
         return filtered(rnd, feed)
     keys = rnd.sample(feed.columns, min(len(feed.columns), rnd.randint(1, 2)))
-    known = [{**{f"t{i}": rnd.choice(one.pool) for i, one in enumerate(keys)}, "tid": n} for n in range(rnd.randint(0, 8))]
+    known = [
+        {**{f"t{i}": rnd.choice(one.pool) for i, one in enumerate(keys)}, "tid": n} for n in range(rnd.randint(0, 8))
+    ]
     schema = pa.schema([*((f"t{i}", one.type) for i, one in enumerate(keys)), ("tid", pa.int64())])
     table = pa.Table.from_pylist(known, schema=schema)
     how = rnd.choice(["inner", "left"])
-    where, test = rnd.choice(_CONDITIONS)
-    where, test = where.replace("other", "tid").replace("mine", "id"), test
+    where, test = rnd.choice(CONDITIONS)
+    where = where.replace("other", "tid").replace("mine", "id")
 
     def ask(_: ms.Engine, streams: Streams) -> ms.Query:
         on = [(one.name, f"t{i}") for i, one in enumerate(keys)]
@@ -120,17 +121,18 @@ def enriched(rnd: random.Random, feed: Feed) -> Question:
     return Question(what=f"enrich {how} on {[one.name for one in keys]} where {where!r}", ask=ask, answer=answer)
 
 
-_CONDITIONS: tuple[tuple[str, Any], ...] = (
-    ("", lambda mine, other: True),
-    ("", lambda mine, other: True),
-    ("TRUE", lambda mine, other: True),
-    ("1 = 2", lambda mine, other: False),
-    ("cast(NULL AS BOOLEAN)", lambda mine, other: False),
+CONDITIONS: tuple[tuple[str, Callable[[int, int], bool]], ...] = (
+    ("", lambda *_: True),
+    ("", lambda *_: True),
+    ("TRUE", lambda *_: True),
+    ("1 = 2", lambda *_: False),
+    ("cast(NULL AS BOOLEAN)", lambda *_: False),
     ("(mine + other) % 3 <> 0", lambda mine, other: (mine + other) % 3 != 0),
     ("mine > other AND TRUE", lambda mine, other: mine > other),
-    ("mine > 4", lambda mine, other: mine > 4),
-    ("other < 5 OR 1 = 0", lambda mine, other: other < 5),
+    ("mine > 4", lambda mine, _: mine > 4),
+    ("other < 5 OR 1 = 0", lambda _, other: other < 5),
 )
+"""Conditions of a pair, by the ids of its rows; some are constants."""
 
 
 def _meet(row: Row, other: Row, keys: list[Column]) -> bool:
@@ -139,4 +141,3 @@ def _meet(row: Row, other: Row, keys: list[Column]) -> bool:
 
 
 KINDS = (filtered, distinct, in_order, firsts, enriched)
-CONDITIONS = _CONDITIONS

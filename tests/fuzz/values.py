@@ -86,13 +86,13 @@ def column(rnd: random.Random, name: str, kind: str | None = None) -> Column:
     """A column of a random kind; a small pool of values, so that groups and keys meet."""
     chosen = kind or rnd.choice(KINDS)
     tame = rnd.random() < 0.75
-    many = _pool(rnd, chosen, tame=tame)
+    many = _pool(chosen, tame=tame)
     pool = tuple(rnd.sample(many, min(len(many), rnd.randint(2, 6))))
     nulls = rnd.choice([0, 0, 1, 1, 3])
     return Column(name, chosen, tame, (*pool, *([None] * nulls)))
 
 
-def _pool(rnd: random.Random, kind: str, *, tame: bool) -> list[Any]:
+def _pool(kind: str, *, tame: bool) -> list[Any]:
     match kind:
         case "int8" | "int16" | "int32" | "int64":
             return [*range(-3, 7), *(() if tame else (*FEW[kind], FEW[kind][1] - 1))]

@@ -48,9 +48,7 @@ def _lengths(rnd: random.Random) -> tuple[int, int]:
 def _slid(feed: Feed, rows: list[Row], size: int, slide: int, start: int | None = None) -> list[Held]:
     found = oracle.sliding(rows, TICK, size, slide, start)
     value, base = feed.clock.value, start or 0
-    return [
-        (w, value(base + (w + 1) * slide - size), value(base + (w + 1) * slide), held) for w, held in found.items()
-    ]
+    return [(w, value(base + (w + 1) * slide - size), value(base + (w + 1) * slide), held) for w, held in found.items()]
 
 
 def _sliding(rnd: random.Random, feed: Feed) -> Window:
@@ -81,7 +79,9 @@ def _several(rnd: random.Random, feed: Feed) -> Window:
     def hold(rows: list[Row]) -> list[Held]:
         return [one for size in sizes for one in _slid(feed, rows, size, slide or size)]
 
-    return Window(options, hold, f"{clause}, WATTR {_name(feed)}", feed.ts, strategies=("wid", "differential", "adaptive"))
+    return Window(
+        options, hold, f"{clause}, WATTR {_name(feed)}", feed.ts, strategies=("wid", "differential", "adaptive")
+    )
 
 
 def _session(rnd: random.Random, feed: Feed) -> Window:

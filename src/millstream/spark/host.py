@@ -26,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.core.errors import PlanError
 from millstream.core.progress import Progress
+from millstream.core.window import Landmark
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -433,6 +434,8 @@ class SparkHost:
 
     def _flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        if end and self._grows():
+            self._flush(report, end=False, let=let)
         streams, supplied = self._streams(), self._waiting()
         for source in self._source_nodes():
             given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
@@ -452,6 +455,11 @@ class SparkHost:
         self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
         self._took(supplied)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
+
+    def _grows(self) -> bool:
+        """Is there a landmark? The last bound closes windows of it that the end, which comes after, does not."""
+        found = (node.windows for node in self.program.nodes if isinstance(node, nodes.Aggregate))
+        return any(isinstance(window, Landmark) for windows in found for window in windows)
 
     def _waiting(self) -> dict[str, list[UserPunctuation]]:
         """What the caller has supplied, as of now: it may supply more while the step is under way."""
