@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-done
 WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test survival partitions check laws bench peers docs lock clean
+.PHONY: help setup demo all test survival partitions check laws fuzz bench peers docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,6 +41,11 @@ check: setup ## lint, format, types and import layers
 
 laws: setup ## property tests with ten times the examples
 	@MILLSTREAM_HYPOTHESIS=deep $(BIN)/python -m pytest tests/laws
+
+fuzz: setup ## ten thousand random queries over random streams, against the definition and between hosts; half an hour
+	@PYTHONPATH=src:tests $(BIN)/python -m fuzz --cases $(or $(CASES),10000) --seed $(or $(SEED),random)
+
+all: check test laws survival partitions fuzz ## everything that can be tested: an hour
 
 bench: setup ## measure; run it alone on a quiet machine
 	@$(WITH_JAVA) $(BIN)/python bench/sliding.py

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from millstream.core.window import Rows, SlideByTuple
+from millstream.core.window import Landmark, Rows, SlideByTuple
 from millstream.ops.operator import Operator
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -94,6 +94,12 @@ class Program:
     def operator(self, i: int) -> Operator:
         """A fresh operator for a node."""
         return compile_node(settled(self.nodes[i]), _ignore)
+
+
+def grows(program: Program) -> bool:
+    """Is there a landmark? The last bound closes windows of it that the end, which comes after, does not."""
+    found = (node.windows for node in program.nodes if isinstance(node, nodes.Aggregate))
+    return any(isinstance(window, Landmark) for windows in found for window in windows)
 
 
 def is_stop(node: nodes.Node) -> bool:

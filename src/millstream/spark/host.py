@@ -35,7 +35,7 @@ from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
 from millstream.runtime.migrate import check_states, held_by, renamed
 from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, plan_text
+from millstream.runtime.program import Program, Target, grows, plan_text
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sources import check_unseekable
@@ -287,6 +287,8 @@ class SparkHost:
 
     def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
         """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        if end and grows(self.program):
+            self.flush(report, end=False, let=let)
         streams, supplied = self.stream_ledgers(), self._waiting()
         for source in self.source_nodes():
             given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)

@@ -142,7 +142,7 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         if bad := refused(tree, piece):
             problems += bad
             continue
-        if windowed and isinstance(tree, exp.Column) and tree.name.lower() in (*WINDOW_COLUMNS, "window"):
+        if windowed and isinstance(tree, exp.Column) and tree.name.lower() in _edges(names):
             continue
         found = _meant(tree, names, items, piece, problems)
         if found is None:
@@ -165,6 +165,11 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         if all(group.name != one.name for one in out):
             out.append(group)
     return out
+
+
+def _edges(names: Names) -> tuple[str, ...]:
+    """What stands for the query's own window; `window` only where the stream has no column of that name."""
+    return WINDOW_COLUMNS if names.column("window") is not None else (*WINDOW_COLUMNS, "window")
 
 
 def _meant(

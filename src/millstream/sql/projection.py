@@ -83,6 +83,8 @@ def resolve(name: Name, names: Names, problems: list[Problem]) -> str:
     """The column that a name in a window clause or the like means, its qualifier dropped."""
     qualifier, _, rest = name.text.rpartition(".")
     if qualifier and spelled(qualifier, names.relations) is None:
+        if (whole := names.meant(name.text, "")) is not None:  # a column whose own name has a dot
+            return whole
         problems.append(
             name.piece.problem(f'there is no stream "{qualifier}" in FROM', nearest(qualifier, names.relations))
         )

@@ -18,6 +18,7 @@ from millstream.sql.text import WINDOW_WORDS, Piece, tokenize
 _SAME = {"WA": "WATTR", "PA": "PATTR"}
 _KNOWN = ("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "START", "GAP", "FLUSH")
 _ROW_NUMBER = ("row-num", "seq-num", "row_num", "row_number")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 _RANK = re.compile(r"rank\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
 _LENGTH = re.compile(r"[\d'\"]|interval\b", re.IGNORECASE)
 _EXAMPLE = "Write [RANGE 10 minutes, SLIDE 1 minute, WATTR ts]."
@@ -158,7 +159,7 @@ class _Given:
         attribute = self._attribute()
         order = self.values.get("SATTR")
         ranked = None if order is None else _RANK.fullmatch(str(order))
-        if ranked is not None and ranked[1].lower() != attribute.text.lower() and order is not None:
+        if ranked is not None and unquoted(ranked[1]).lower() != attribute.text.lower() and order is not None:
             raise order.error(f"only rank({attribute.text}) is possible", "Rank by the attribute of RANGE itself.")
         if order is not None and ranked is None and str(order).lower() not in _ROW_NUMBER:
             raise order.error(
@@ -241,4 +242,13 @@ def _stripped(piece: Piece, skip: int) -> Piece | None:
 
 
 def _name(piece: Piece) -> Name:
-    return Name(text=str(piece).strip("`()").strip(), piece=piece)
+    return Name(text=unquoted(str(piece).strip("()").strip()), piece=piece)
+
+
+def unquoted(text: str) -> str:
+    """A name without its backticks; one that is doubled is itself.
+
+    >>> print(unquoted("`a``b`"), unquoted("s.`x y`"), unquoted("ts"))
+    a`b s.x y ts
+    """
+    return _QUOTED.sub(lambda found: found[1].replace("``", "`"), text)

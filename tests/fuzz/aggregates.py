@@ -1,0 +1,156 @@
+"""Aggregates as they are called, as SQL says them, and by the definition over plain rows."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import Any
+
+import millstream as ms
+from fuzz.compare import key_of
+from fuzz.conditions import Condition, condition, order_of
+from fuzz.feed import TICK
+from fuzz.values import Column, Row
+
+
+class DoesNotFitError(Exception):
+    """A sum outside its type: the run must stop and say so."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a question."""
+
+    call: Any
+    sql: str
+    define: Callable[[list[Row]], Any]
+    near: bool = False
+    """Is it computed in floats, in any order?"""
+
+
+def aggregate(rnd: random.Random, columns: Sequence[Column], *, ends: bool = True) -> Aggregate:
+    """An aggregate at random; `ends` allows first and last, which need a window's attribute."""
+    made = _plain(rnd, columns, ends=ends)
+    if rnd.random() < 0.75:
+        return made
+    only = condition(rnd, columns, 1)
+    return Aggregate(
+        made.call.where(only.text),
+        f"{made.sql} FILTER (WHERE {only.text})",
+        lambda rows: made.define([row for row in rows if only.test(row)]),
+        made.near,
+    )
+
+
+def _plain(rnd: random.Random, columns: Sequence[Column], *, ends: bool) -> Aggregate:
+    if not columns or rnd.random() < 0.15:
+        return Aggregate(ms.count(), "count(*)", len)
+    one, other = rnd.choice(columns), rnd.choice(columns)
+    choices = ["count", "min", "max", "count_distinct", "mode", "by", "bool"]
+    choices += ["ends"] if ends else []
+    if one.numeric and (one.tame or (one.kind.startswith("int") and rnd.random() < 0.2)):
+        choices += ["sum", "avg", "sum", "avg"]
+        choices += ["stddev", "quantile"] if one.tame and one.kind.startswith("int") else []
+    match rnd.choice(choices):
+        case "by":
+            least = rnd.random() < 0.5
+            fn, word = (ms.min_by, "min_by") if least else (ms.max_by, "max_by")
+            text = f"{word}({one.sql}, {other.sql})"
+            return Aggregate(fn(one.sql, other.sql), text, lambda rows: _by(rows, one.name, other.name, least=least))
+        case "ends":
+            first = rnd.random() < 0.5
+            fn, word = (ms.first, "first") if first else (ms.last, "last")
+            return Aggregate(fn(one.sql), f"{word}({one.sql})", lambda rows: _by(rows, one.name, TICK, least=first))
+        case "bool":
+            return _bool(rnd, condition(rnd, columns, 1))
+        case "quantile":
+            q = rnd.choice([0.0, 0.1, 0.5, 0.9, 1.0])
+            text = f"quantile({one.sql}, {q})"
+            return Aggregate(ms.quantile(one.sql, q), text, lambda rows: _quantile(_there(rows, one), q), near=True)
+        case "count_distinct":
+            text = f"count(DISTINCT {one.sql})"
+            return Aggregate(ms.count_distinct(one.sql), text, lambda rows: len(set(map(key_of, _there(rows, one)))))
+        case word:
+            call, define, near = SIMPLE[word]
+            return Aggregate(call(one.sql), f"{word}({one.sql})", lambda rows: define(_there(rows, one)), near)
+
+
+def _there(rows: list[Row], one: Column) -> list[Any]:
+    return [row[one.name] for row in rows if row[one.name] is not None]
+
+
+def _sum(values: list[Any]) -> Any:
+    if not values:
+        return None
+    total = sum(values, type(values[0])(0))
+    if isinstance(total, int) and not -(2**63) <= total < 2**63:
+        raise DoesNotFitError
+    return total
+
+
+def _avg(values: list[Any]) -> Any:
+    if not values:
+        return None
+    if isinstance(values[0], Decimal):
+        exact = Fraction(sum(values)) / len(values) * 10**6
+        whole = Decimal(exact.numerator) / Decimal(exact.denominator)
+        return whole.quantize(Decimal(1), ROUND_HALF_UP).scaleb(-6)
+    if isinstance(values[0], float):
+        return sum(values) / len(values)
+    return float(Fraction(sum(values), len(values)))
+
+
+def _stddev(values: list[Any]) -> float | None:
+    return math.sqrt(statistics.variance(map(Fraction, values))) if len(values) > 1 else None
+
+
+def _mode(values: list[Any]) -> Any:
+    times = Counter(map(key_of, values))
+    most = [value for value in values if times[key_of(value)] == max(times.values())]
+    return min(most, key=order_of, default=None)
+
+
+def _by(rows: list[Row], value: str, key: str, *, least: bool) -> Any:
+    there = [row for row in rows if row[value] is not None and row[key] is not None]
+    if not there:
+        return None
+    best = (min if least else max)((row[key] for row in there), key=order_of)
+    return min((row[value] for row in there if key_of(row[key]) == key_of(best)), key=order_of)
+
+
+def _quantile(values: list[Any], q: float) -> float | None:
+    if not values:
+        return None
+    ordered = sorted(map(float, values))
+    at = q * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
+
+
+def _bool(rnd: random.Random, of: Condition) -> Aggregate:
+    every = rnd.random() < 0.5
+    fn, word = (ms.bool_and, "bool_and") if every else (ms.bool_or, "bool_or")
+
+    def define(rows: list[Row]) -> bool | None:
+        found = [one for one in map(of.test, rows) if one is not None]
+        return (all(found) if every else any(found)) if found else None
+
+    return Aggregate(fn(of.text), f"{word}({of.text})", define)
+
+
+SIMPLE: dict[str, tuple[Any, Callable[[list[Any]], Any], bool]] = {
+    "count": (ms.count, len, False),
+    "sum": (ms.sum, _sum, False),
+    "avg": (ms.avg, _avg, False),
+    "min": (ms.min, lambda values: min(values, key=order_of, default=None), False),
+    "max": (ms.max, lambda values: max(values, key=order_of, default=None), False),
+    "mode": (ms.mode, _mode, False),
+    "stddev": (ms.stddev, _stddev, True),
+}

@@ -1,0 +1,50 @@
+"""What the fuzzer found, each at its smallest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import millstream as ms
+from support.in_process import engine as engine_on_disk
+
+
+def played(engine: ms.Engine, rows: pa.Table, attribute: str, text: str) -> list[dict[str, Any]]:
+    engine.stream("s", rows, progress=ms.ordered(attribute))
+    query = engine.sql(text, name="q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    return query.table().to_pylist()
+
+
+@pytest.mark.parametrize(("name", "written"), [("a`b", "`a``b`"), ("a.b", "`a.b`"), ("x y", "`x y`")])
+@pytest.mark.parametrize("clause", ["RANGE 10, WATTR {}", "RANGE 10, RATTR {}, SLIDE 1 row, SATTR rank({})"])
+def test_a_window_clause_takes_any_name_in_backticks(name: str, written: str, clause: str) -> None:
+    rows = pa.table({name: [1, 2]})
+    text = f"SELECT count(*) AS n FROM s [{clause.format(*[written] * 2)}]"
+
+    assert 2 == max(row["n"] for row in played(ms.Engine(host="local"), rows, name, text))
+
+
+def test_a_column_may_be_named_window() -> None:
+    rows = pa.table({"ts": [1, 2, 3], "window": ["a", "b", "a"]})
+    text = "SELECT `window`, count(*) AS n FROM s [RANGE 10, WATTR ts] GROUP BY `window`"
+
+    found = played(ms.Engine(host="local"), rows, "ts", text)
+
+    assert {"a": 2, "b": 1} == {row["window"]: row["n"] for row in found}
+
+
+@pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])
+def test_the_last_bound_closes_landmarks_before_the_end_does(
+    tmp_path: Path,
+    on_disk: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    rows = pa.table({"ts": [1, 35], "v": [1, 2]})
+    text = "SELECT count(*) AS n FROM s [RANGE ALL, SLIDE 10, WATTR ts] WHERE v = 1"
+
+    found = played(engine_on_disk(tmp_path, 2) if on_disk else ms.Engine(host="local"), rows, "ts", text)
+
+    assert [10, 20, 30] == [row["window_end"] for row in found]
