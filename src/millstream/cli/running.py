@@ -165,4 +165,5 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
         console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{open_windows}"))
     for said in warnings(progress):
         console.print(Text(said, style="yellow"))
-    console.print(f"{'stopped after' if stopped else 'done in'} {summary['epochs']} epochs")
+    epochs = "1 epoch" if summary["epochs"] == 1 else f"{summary['epochs']:,} epochs"
+    console.print(f"{'stopped after' if stopped else 'done in'} {epochs}")
