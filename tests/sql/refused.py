@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# There are two streams: bids, in order of ts but for 5 seconds, and quiet, which promises nothing.
+# There are three streams: bids, in order of ts but for 5 seconds, and quiet and spaced, which promise nothing.
 REFUSED = {
     # The three plans that Spark takes without a word, although their state grows for ever.
     "join without a bound on time": "SELECT a.price FROM bids a JOIN bids b ON a.item = b.item",
@@ -21,6 +21,11 @@ REFUSED = {
         "SELECT a.price FROM bids a LEFT JOIN quiet b\n"
         "ON a.item = b.item AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 minutes"
     ),
+    "join on a computed time": (
+        "WITH a AS (SELECT ts + INTERVAL 1 day AS later, item FROM bids)\n"
+        "SELECT a.item FROM a JOIN bids b ON a.item = b.item AND b.ts BETWEEN a.later AND a.later + INTERVAL 5 minutes"
+    ),
+    "window on a name with a space": "SELECT count(*) AS n FROM spaced [RANGE 1 minute, WATTR `my ts`]",
     "outer join without a bound": "SELECT a.price FROM bids a FULL OUTER JOIN bids b USING (item)",
     "as-of join of any age": "SELECT a.price FROM bids a ASOF JOIN bids b ON a.item = b.item AND a.ts >= b.ts",
     "as-of join with a silent stream": (

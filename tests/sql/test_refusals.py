@@ -22,6 +22,7 @@ def engine() -> ms.Engine:
     rows = [{"ts": datetime(2026, 1, 1, tzinfo=UTC), "item": "lamp", "price": 5}]
     out.stream("bids", rows, progress=ms.bounded_disorder("ts", "5 seconds"))
     out.stream("quiet", rows)
+    out.stream("spaced", [{"my ts": rows[0]["ts"]}])
     return out
 
 

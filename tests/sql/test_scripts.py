@@ -233,6 +233,20 @@ def test_all_problems_of_all_statements_are_told() -> None:
     assert [3, 4, 5] == [problem.line for problem in caught.value.problems]
 
 
+def test_a_stream_whose_own_statement_has_a_problem_is_not_asked_for_again() -> None:
+    with pytest.raises(ms.SqlError) as caught:
+        ms.Script("""
+            CREATE STREAM bids FROM parquet 'nowhere';
+            CREATE VIEW `dear` AS SELECT price FROM bids;
+            SELECT price FROM dear
+        """).bind(ms.Engine(host="local"))
+
+    assert [
+        "The statement in line 2 would make it, and has a problem of its own: mend that first.",
+        "The statement in line 3 would make it, and has a problem of its own: mend that first.",
+    ] == [problem.hint for problem in caught.value.problems[1:]]
+
+
 def test_a_script_is_checked_without_running() -> None:
     script = ms.Script("CREATE STREAM bids FROM parquet 'parquet'; SELECT ts FROM bids; SELECT nope FROM bids")
 

@@ -285,6 +285,10 @@ MISTAKES: dict[str, Mistake] = {
     "no aggregates": (
         lambda: agg(), ms.PlanError, "agg has no aggregates", "Name at least one: agg(n=ms.count()).",
     ),
+    "an aggregate without a name": (
+        lambda: stream().window("ts", range=5).agg(ms.max("v")), ms.PlanError, "the aggregate max(v) has no name",
+        "Write agg(name=…), as in agg(n=ms.count()).",
+    ),
     "no aggregate": (
         lambda: agg(n=3), ms.PlanError, "n=3 is not an aggregate",
         'Write one such as n=ms.count() or t=ms.sum("x").',

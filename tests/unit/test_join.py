@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 
 import millstream as ms
@@ -345,3 +346,38 @@ def test_a_key_of_one_name_is_known_whichever_side_is_missing(how: str) -> None:
 
     found = {one["k"]: (one["left_ts"], one["right_ts"]) for one in query.table().to_pylist()}
     assert ({"b": (None, 2)} if how == "right" else {"a": (1, None), "b": (None, 2)}) == found
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti", "window", "as of", "sql"])
+def test_moments_meet_in_any_time_zone(how: str) -> None:
+    """As on Spark, whose timestamps have no zone of their own."""
+
+    def answer(zone: str) -> list[dict[str, object]]:
+        engine = ms.Engine(host="local")
+        left, right = (
+            engine.stream(
+                name,
+                pa.table({"ts": pa.array(seconds, "int64").cast(pa.timestamp("us", in_zone)), "k": ["a"] * 3}),
+                progress=ms.bounded_disorder("ts", "1 second"),
+            )
+            for name, in_zone, seconds in (("l", "UTC", [0, 9_000_000, 5_000_000]), ("r", zone, [1, 9_000_001, 10**9]))
+        )
+        match how:
+            case "window":
+                query = left.join(right, on="k", window="1 second")
+            case "as of":
+                query = left.join_as_of(right, on="k", within="10 seconds")
+            case "sql":
+                query = engine.sql(
+                    "SELECT l.ts AS a, r.ts AS b FROM l JOIN r ON l.k = r.k "
+                    "AND r.ts >= l.ts AND r.ts < l.ts + INTERVAL 1 second"
+                )
+            case _:
+                query = left.join(right, on="k", how=how, within="1 second")
+        query.named("q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        return sorted(query.table().to_pylist(), key=str)
+
+    expected, found = answer("UTC"), answer("Europe/Berlin")
+    assert 0 < len(expected) == len(found)
+    assert all(one in expected for one in found)

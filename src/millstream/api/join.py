@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -127,9 +128,10 @@ def span(domain: Domain, length: Any) -> int:
 
 
 def shared_domain(schemas: Sequence[pa.Schema], names: tuple[str, str]) -> Domain:
-    """The domain of the attributes of both sides, which must be one."""
+    """The domain of the attributes of both sides, which must be one; moments are the same moments in any time zone."""
     domains = [domain_of(type_in(schema, name), name) for schema, name in zip(schemas, names, strict=True)]
-    if domains[0] != domains[1]:
+    left, right = (replace(one, zone="UTC" if one.zone else None) for one in domains)
+    if left != right:
         raise SchemaError(
             f"{names[0]} is a {domains[0].describe()} and {names[1]} a {domains[1].describe()}",
             hint="Cast one of them, so that lengths mean the same on both sides.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,7 @@ class Script:
     def check(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Done]:
         """Carry out what can be, and say of each statement what became of it."""
         self.done = []
+        failed: dict[str, int] = {}
         found = statements(self.text)
         if not found:
             raise SqlError([Problem("there is no statement", self.text, 0, 1, "Write SELECT … FROM stream.")])
@@ -114,8 +115,20 @@ class Script:
                 else:
                     done.query = perform(engine, statement)
             except SqlError as error:
-                done.problems = error.problems
+                done.problems = tuple(_follows(one, failed) for one in error.problems)
+                if text.tokens[0].text.upper() == "CREATE" and len(text.tokens) > 2:
+                    failed[text.tokens[2].text.strip("`").lower()] = line
         return self.done
+
+
+def _follows(problem: Problem, failed: Mapping[str, int]) -> Problem:
+    """A name that is missing because its own statement has a problem: say so."""
+    line = failed.get(problem.text[problem.start : problem.end].strip("`").lower())
+    if line is None or not problem.fact.startswith("there is no stream"):
+        return problem
+    return replace(
+        problem, hint=f"The statement in line {line} would make it, and has a problem of its own: mend that first."
+    )
 
 
 def _kept(query: Output) -> object:

@@ -97,7 +97,12 @@ class Windowed:
         return self.stream._query(node)
 
     def agg(
-        self, *, strategy: str = "auto", hysteresis: float | None = None, wide: bool = False, **aggregates: Any
+        self,
+        *unnamed: Any,
+        strategy: str = "auto",
+        hysteresis: float | None = None,
+        wide: bool = False,
+        **aggregates: Any,
     ) -> Query:
         """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
 
@@ -105,6 +110,10 @@ class Windowed:
         several ranges stand side by side: a row for each window end and group, with columns such as `n_1m` and `n_1h`.
         Where a range has no rows of the group, counts are 0 and all others null.
         """
+        if unnamed:
+            raise PlanError(
+                f"the aggregate {unnamed[0]!s} has no name", hint="Write agg(name=…), as in agg(n=ms.count())."
+            )
         for name, call in aggregates.items():
             if not isinstance(call, AggregateCall):
                 raise PlanError(

@@ -23,7 +23,7 @@ from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, TERMINATED, print_json
 from millstream.core.errors import PlanError, SqlError
 from millstream.core.problem import Problem
-from millstream.runtime.late_rows import REMEDY, late_warnings
+from millstream.runtime.late_rows import warnings
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.console import ConsoleSink
 
@@ -136,7 +136,8 @@ def _summary(progress: dict[str, Any]) -> dict[str, Any]:
         for name, one in progress["sources"].items()
     }
     queries = {
-        name: {"rows_out": one["rows_out"], "open_windows": _open(one)} for name, one in progress["queries"].items()
+        name: {"rows_out": one["rows_out"], "rejected": one["books"]["rejected"], "open_windows": _open(one)}
+        for name, one in progress["queries"].items()
     }
     return {"epochs": progress["epoch"] + 1, "streams": streams, "queries": queries}
 
@@ -160,7 +161,9 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
     console.print(view)
     for name, one in summary["queries"].items():
         open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
-        console.print(Text(f"{name}: {one['rows_out']:,} rows{open_windows}"))
-    for said in late_warnings(progress):
-        console.print(Text(f"{said}. {REMEDY}.", style="yellow"))
-    console.print(f"{'stopped after' if stopped else 'done in'} {summary['epochs']} epochs")
+        rejected = f", rows rejected: {one['rejected']:,}" if one["rejected"] else ""
+        console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{open_windows}"))
+    for said in warnings(progress):
+        console.print(Text(said, style="yellow"))
+    epochs = "1 epoch" if summary["epochs"] == 1 else f"{summary['epochs']:,} epochs"
+    console.print(f"{'stopped after' if stopped else 'done in'} {epochs}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millstream.core import quote
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
 from millstream.core.generator import Supplied
@@ -72,7 +73,7 @@ def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
 
 def _whole(node: nodes.Aggregate) -> Refusal:
     ordered = _progressing(node.input)
-    window = f'Give it a window: .window("{ordered}", range=…), in SQL [RANGE 1 minute, WATTR {ordered}]'
+    window = f'Give it a window: .window("{ordered}", range=…), in SQL [RANGE 1 minute, WATTR {quote.shown(ordered)}]'
     if not node.groups:
         fact = f"{name_of(node)} is complete only at the end of the stream"
         return Refusal(name_of(node), ordered, fact, f"{window}; {_END}.")
@@ -251,11 +252,17 @@ def _declared(node: nodes.Node, attribute: str) -> str:
     found = origins(node, attribute)
     silent = [(one, name) for one, name in found if Template({name: Sign.UP_TO}) not in _templates(one)]
     source, name = (silent or found)[0] if found else (next(iter(nodes.sources(node))), attribute)
+    if name not in source.schema.names:
+        why = f"{name} is computed, and punctuation does not pass a computation"
+        return f"progress on a column of {source.name}, and use it as it is: {why}"
     if isinstance(source.progress, Supplied):
-        return f'what is supplied to {source.name}: progress=ms.supplied("{name}"), in SQL PROGRESS SUPPLIED ON {name}'
+        return (
+            f'what is supplied to {source.name}: progress=ms.supplied("{name}"), '
+            f"in SQL PROGRESS SUPPLIED ON {quote.shown(name)}"
+        )
     return (
         f'progress on {name} of {source.name}: progress=ms.bounded_disorder("{name}", …), '
-        f"in SQL PROGRESS ON {name} WITHIN …"
+        f"in SQL PROGRESS ON {quote.shown(name)} WITHIN …"
     )
 
 
@@ -263,7 +270,7 @@ def _supplied(node: nodes.Node, keys: Sequence[str]) -> str:
     names = [name for key in keys for _, name in origins(node, key)[:1]] or list(keys)
     shown = listed(f'"{name}"' for name in names)
     per = f"[{shown}]" if len(names) > 1 else shown
-    return f"progress=ms.supplied(per={per}), in SQL PROGRESS SUPPLIED PER {listed(names)}"
+    return f"progress=ms.supplied(per={per}), in SQL PROGRESS SUPPLIED PER {listed(map(quote.shown, names))}"
 
 
 def _promised(node: nodes.Node) -> str:

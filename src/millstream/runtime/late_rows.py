@@ -1,4 +1,4 @@
-"""Many late rows are seldom what somebody wants: a run says so at its end, with what can be done."""
+"""Many late or rejected rows are seldom what somebody wants: a run says so at its end, with what can be done."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MANY = 0.01
-"""The share of a stream's rows from which on late rows are many."""
-REMEDY = (
+"""The share of the rows from which on late or rejected rows are many."""
+_LATE = (
     "Rows are late if they come in a later epoch than a row that is further on than the declared disorder. For files "
     "that are all there, take more of them per epoch (epoch_files), order them by a column (order_by), or declare a "
-    "longer disorder"
+    "longer disorder."
 )
+_REJECTED = "Each has its reason in the rejected output: .rejected of the query, in SQL REJECTED(…)."
 
 
-def late_warnings(report: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each stream of which many rows were late.
+def warnings(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is to be said of each stream with many late rows, and of each query with many rejected ones.
 
     >>> report = {"sources": {"s": {"rows_in": 1000, "late": 47}, "t": {"rows_in": 1000, "late": 1}}}
-    >>> list(late_warnings(report))
+    >>> [said.partition(". ")[0] for said in warnings(report)]
     ["47 of 1,000 rows of stream 's' were late"]
+    >>> report = {"queries": {"q": {"books": {"rows_in": 1000, "rejected": 340}}}}
+    >>> [said.partition(". ")[0] for said in warnings(report)]
+    ["340 of 1,000 rows of query 'q' were rejected"]
     """
     for name, stream in report.get("sources", {}).items():
         if stream["late"] > _MANY * stream["rows_in"]:
-            yield f"{stream['late']:,} of {stream['rows_in']:,} rows of stream {name!r} were late"
+            yield f"{stream['late']:,} of {stream['rows_in']:,} rows of stream {name!r} were late. {_LATE}"
+    for name, query in report.get("queries", {}).items():
+        books = query["books"]
+        if books["rejected"] > _MANY * books["rows_in"]:
+            yield f"{books['rejected']:,} of {books['rows_in']:,} rows of query {name!r} were rejected. {_REJECTED}"

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.runtime.display import watch
-from millstream.runtime.late_rows import REMEDY, late_warnings
+from millstream.runtime.late_rows import warnings
 from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ class Run:
                 report=self._note,
                 quiet=self._is_quiet,
             )
-            for said in late_warnings(self.progress):
-                log.warning("%s. %s.", said, REMEDY)
+            for said in warnings(self.progress):
+                log.warning("%s", said)
         except MillstreamError as error:
             error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
             self._error = error
