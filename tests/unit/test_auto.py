@@ -60,8 +60,8 @@ def test_results_that_are_held_back_survive_a_change(flush: int | None) -> None:
     for strategy in ("wid", "auto"):
         engine = ms.Engine(host="local")
         stream = engine.stream("s", rows, progress=ms.bounded_disorder("ts", 30), epoch_rows=250)
-        options = {} if flush is None else {"flush": ms.slow_flush(windows=flush, rows=50)}
-        made = stream.window("ts", range=600, slide=10, **options).group_by("k")
+        held = None if flush is None else ms.slow_flush(windows=flush, rows=50)
+        made = stream.window("ts", range=600, slide=10, flush=held).group_by("k")
         query = made.agg(n=ms.count(), strategy=strategy).named("q")
         engine.start(ms.available_now(), end_of_stream=True).await_termination()
         answers.append(query.table().to_pylist())

@@ -7,7 +7,6 @@ names are a function of (operator, partition, sequence).
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 import time
@@ -64,7 +63,6 @@ from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
 
 VERSION = "0.1.0"
-log = logging.getLogger("millstream.spark")
 ReportTo = Callable[[dict[str, Any]], None]
 
 
