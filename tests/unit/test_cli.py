@@ -79,14 +79,15 @@ def test_run_can_leave_windows_open(script: Path) -> None:
     assert [3, 1] == [one["row"]["n"] for one in lines(out)[:-1]]
 
 
-def test_run_says_how_many_rows_a_query_rejected(script: Path) -> None:
+def test_run_says_how_many_rows_a_query_rejected(script: Path, caplog: pytest.LogCaptureFixture) -> None:
     text = script.read_text().split(";")[0]
     text += "; SELECT count(*) AS n, sum(1 / (price - price)) AS t FROM bids [RANGE 10, WATTR ts]"
     _, _, told = call("run", "-", text=text)
     _, out, _ = call("run", "-", "--json", text=text)
 
     assert "rows rejected: 5" in told
-    assert "5 of 5 rows of query 'query_1' were rejected" in told
+    assert 2 == caplog.text.count("5 of 5 rows of query 'query_1' were rejected"), "once a run"
+    assert "were rejected" not in told, "it is told twice"
     assert 5 == lines(out)[-1]["queries"]["query_1"]["rejected"]
 
 

@@ -23,7 +23,6 @@ from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, TERMINATED, print_json
 from millstream.core.errors import PlanError, SqlError
 from millstream.core.problem import Problem
-from millstream.runtime.late_rows import warnings
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.console import ConsoleSink
 
@@ -163,7 +162,5 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
         open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
         rejected = f", rows rejected: {one['rejected']:,}" if one["rejected"] else ""
         console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{open_windows}"))
-    for said in warnings(progress):
-        console.print(Text(said, style="yellow"))
     epochs = "1 epoch" if summary["epochs"] == 1 else f"{summary['epochs']:,} epochs"
     console.print(f"{'stopped after' if stopped else 'done in'} {epochs}")

@@ -8,6 +8,11 @@ from millstream.core import errors
 from millstream.core.errors import MillstreamError, RunError
 
 _LONGEST = 300
+_AGAIN = "The checkpoint is that of the epoch before; start again to continue from there."
+_FILE = (
+    "Repair the file or move it away. If it has other columns, declare all of them. Then start again: nothing of this "
+    "epoch was taken."
+)
 _OURS = re.compile(r"millstream\.core\.errors\.(\w+): (.+?)(?:\nHint: (.+?))?(?:\n|$)")
 _PYTHON = re.compile(r"^(?:[A-Za-z_]\w*\.)*(\w*(?:Error|Exception|Interrupt|Exit|Iteration)(?:: .+)?)$", re.MULTILINE)
 _JAVA = re.compile(r"^: (?:[a-z]\w*\.)*(.+)$", re.MULTILINE)
@@ -21,6 +26,13 @@ def readable(error: BaseException, epoch: int) -> MillstreamError:
     >>> print(readable(RuntimeError(text), 3))
     disk full
     Hint: Make room.
+    >>> print(
+    ...     str(readable(RuntimeError("[FAILED_READ_FILE.NO_HINT] Error while reading file:///in/1.csv."), 3)).split(
+    ...         "this"
+    ...     )[0]
+    ... )
+    epoch 3 failed in Spark: [FAILED_READ_FILE.NO_HINT] Error while reading file:///in/1.csv.
+    Hint: Repair the file or move it away. If it has other columns, declare all of them. Then start again: nothing of
     """
     if isinstance(error, MillstreamError):
         return error
@@ -29,10 +41,8 @@ def readable(error: BaseException, epoch: int) -> MillstreamError:
     if ours and hasattr(errors, ours[1]):
         found = getattr(errors, ours[1])(ours[2], hint=ours[3])
     else:
-        found = RunError(
-            f"epoch {epoch} failed in Spark: {_cause(text) or type(error).__name__}",
-            hint="The checkpoint is that of the epoch before; start again to continue from there.",
-        )
+        hint = _FILE if "FAILED_READ_FILE" in text else _AGAIN
+        found = RunError(f"epoch {epoch} failed in Spark: {_cause(text) or type(error).__name__}", hint=hint)
     found.__cause__ = error
     return found
 

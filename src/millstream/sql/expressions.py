@@ -14,6 +14,7 @@ from millstream.core.problem import Problem
 from millstream.kernels.expressions.registry import unknown
 from millstream.sql.cursor import shown, typo
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
+from millstream.sql.foreign import in_sql
 from millstream.sql.functions import FUNCTIONS
 from millstream.sql.text import Piece
 
@@ -245,7 +246,7 @@ def _not_there(node: exp.Anonymous, piece: Piece) -> Problem:
     error = unknown(node.name.lower())
     found = re.search(rf"\b{re.escape(node.name)}\b", str(piece), re.IGNORECASE)
     where = piece if found is None else piece.part(found.start(), found.end())
-    return where.problem(error.fact, error.hint)
+    return where.problem(error.fact, in_sql(error.hint))
 
 
 def _joined(tokens: list[Token], columns: Sequence[str]) -> list[Token]:
