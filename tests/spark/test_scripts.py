@@ -128,3 +128,17 @@ def test_a_file_that_is_cut_off_stops_the_run_with_its_name(spark: Any, tmp_path
 def test_kafka_without_its_connector_names_the_package(spark: Any) -> None:
     with pytest.raises(SqlError, match=rf"spark-sql-kafka-0-10_2\.13:{spark.version}"):
         ms.Engine(spark).sql("CREATE STREAM s FROM kafka 'topic' OPTIONS (`kafka.bootstrap.servers` 'localhost:9')")
+
+
+def test_columns_of_files_may_have_any_name(spark: Any, tmp_path: Path) -> None:
+    odd = "a`b.c d"
+    pq.write_table(pa.table({"ts": [1, 2], odd: [5, 6]}), tmp_path / "1.parquet")
+    engine = ms.Engine(spark, partitions=2)
+    engine_script = ms.Script(
+        f"CREATE STREAM s FROM parquet '{tmp_path}' PROGRESS ORDERED ON ts;"
+        " INSERT INTO memory 'kept' SELECT ts, `a``b.c d` + 1 AS more FROM s;"
+    )
+    (query,) = engine_script.bind(engine)
+    engine.start(ms.available_now()).await_termination()
+
+    assert [(1, 6), (2, 7)] == sorted((row["ts"], row["more"]) for row in query.table().to_pylist())

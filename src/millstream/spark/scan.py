@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.core.errors import SourceError
+from millstream.core.quote import quoted
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources.files import files
 from millstream.runtime.sources.listing import named_path, names_in
@@ -58,7 +59,7 @@ def file_frame(
             hint="Check the path, the columns and their types.",
         ) from error
     names = [field.name for field in fields] if schema is None else schema.names
-    return frame.select(*(f"`{name}`" for name in (*names, *(field.name for field in apart))))
+    return frame.select(*(quoted(name) for name in (*names, *(field.name for field in apart))))
 
 
 def kafka_frame(spark: SparkSession, options: dict[str, Any]) -> DataFrame:
