@@ -201,3 +201,16 @@ def test_top_takes_nan_for_the_greatest() -> None:
     made.start(ms.available_now(), end_of_stream=True).await_termination()
 
     assert [True, False] == [value != value for value in query.table()["x"].to_pylist()]
+
+
+def test_a_late_row_is_told_the_same_whichever_zero_came_first() -> None:
+    said = set()
+    for zeros in ((0.0, -0.0), (-0.0, 0.0)):
+        made = ms.Engine(host="local")
+        rows = [[{"ts": 9, "k": zero} for zero in zeros], [{"ts": 1, "k": zeros[0]}]]
+        stream = made.stream("s", rows, progress=ms.per_group("k", ms.ordered("ts")))
+        query = stream.window("ts", range=5).group_by("k").agg(n=ms.count()).named("q")
+        made.start(ms.available_now()).await_termination()
+        said |= set(query.late.table()["punctuation"].to_pylist())
+
+    assert {"k = 0.0, ts < 9"} == said

@@ -40,10 +40,12 @@ NAN = NaN("nan")
 def canonical(value: Any) -> Any:
     """The value that stands for all that are equal to it as keys.
 
-    >>> canonical(float("nan")) is NAN, canonical(None), canonical(-0.0) == canonical(0.0)
-    (True, None, True)
+    >>> canonical(float("nan")) is NAN, canonical(None), canonical(-0.0)
+    (True, None, 0.0)
     """
-    return NAN if isinstance(value, float) and _is_nan(value) else value
+    if not isinstance(value, float):
+        return value
+    return NAN if _is_nan(value) else value + 0.0  # which turns -0.0 into 0.0
 
 
 def key_of(values: Iterable[Any]) -> tuple[Any, ...]:
