@@ -14,7 +14,8 @@ from pyspark.sql.types import LongType, StructType, TimestampType
 
 import millstream as ms
 from millstream.core.fingerprint import fingerprint
-from support import in_process
+from millstream.runtime.durable.host import DurableHost
+from millstream.spark.host import SparkHost
 
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
@@ -247,8 +248,16 @@ class Frame(DataFrame):
         return self._fields
 
 
+class Planning(SparkHost):
+    """The host on Spark, as far as it plans: without a session."""
+
+    def __init__(self, checkpoint: Path, partitions: int) -> None:
+        DurableHost.__init__(self, checkpoint, partitions)
+
+
 def on_spark(tmp_path: Path, ask: Callable[[ms.Stream], ms.Query], *more: Callable[[ms.Stream], ms.Query]) -> str:
-    engine = in_process.engine(tmp_path, 2)
+    engine = ms.Engine(host="local")
+    engine.host = Planning(tmp_path, 2)
     fields = StructType().add("ts", TimestampType()).add("auction", LongType()).add("price", LongType())
     stream = engine.stream("bids", Frame(fields), progress=ms.bounded_disorder("ts", "5 seconds"))
     for i, one in enumerate((ask, *more)):
@@ -269,6 +278,7 @@ def test_what_spark_reduces_by_its_own_functions_is_shown_as_such(tmp_path: Path
               strategy paned (auto: rows are reduced to panes where they are, and only panes move)
            └─ select where price > 0 [spark]
               └─ stream bids: ts within 5 s [spark]
+                    rows: reduced by Spark to partials
     """
 
     assert text(expected) == on_spark(tmp_path, busy)
@@ -282,6 +292,7 @@ def test_what_kernels_take_in_is_read_by_spark(tmp_path: Path) -> None:
               panes of 60 s, 1 a window
               strategy paned (auto: rows are reduced to panes where they are, and only panes move)
            └─ stream bids: ts within 5 s [spark, then kernel]
+                 rows: taken in by kernels, as Spark has no partials for median(int64)
     """
 
     assert text(expected) == on_spark(

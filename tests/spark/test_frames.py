@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
-from millstream.spark import jobs, reduce
+from millstream.spark import reduce, row_paths
 from millstream.spark.reduce import native_reduce
 
 pytestmark = pytest.mark.spark
@@ -177,10 +177,10 @@ def test_whichever_way_partials_meet_the_answers_are_the_same(
     if way == "two shuffles":
         monkeypatch.setattr(reduce, "_FEW", -1)
     if way == "kernels":
-        monkeypatch.setattr(jobs, "_MANY", 1)
+        monkeypatch.setattr(row_paths, "_MANY", 1)
     ways: list[str] = []
-    monkeypatch.setattr(jobs, "reducing", noted(ways, jobs.reducing, lambda named: str(named["together"])))
-    monkeypatch.setattr(jobs, "entering", noted(ways, jobs.entering, lambda _named: "entering"))
+    monkeypatch.setattr(row_paths, "reducing", noted(ways, row_paths.reducing, lambda named: str(named["together"])))
+    monkeypatch.setattr(row_paths, "entering", noted(ways, row_paths.entering, lambda _named: "entering"))
     here, here_run = local_answer(folder)
     engine = ms.Engine(spark, partitions=3)
     there = ask(engine, files(spark, folder))

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import millstream as ms
 from millstream import demo
-from millstream.spark import deliver
+from millstream.runtime.durable import deliver
 
 pytestmark = pytest.mark.spark
 EPOCHS, ROWS = 3, 40

@@ -11,8 +11,8 @@ import pytest
 
 import millstream as ms
 from millstream.runtime import tasks
-from millstream.spark import deliver as delivery
-from millstream.spark import host as host_module
+from millstream.runtime.durable import deliver as delivery
+from millstream.runtime.durable import host as host_module
 from millstream.state import manifest as manifest_module
 
 
@@ -77,9 +77,9 @@ def _half(plug: Plug, real: Any) -> Any:
 
 
 STEPS: dict[str, tuple[Any, str, Any]] = {
-    "before the job": (host_module.SparkHost, "_order", _after),
+    "before the job": (host_module.DurableHost, "order", _after),
     "while state is written": (tasks, "write_table", _after),
-    "after the job": (host_module.SparkHost, "_take_in", _before),
+    "after the job": (host_module.DurableHost, "take_in", _before),
     "before the manifest": (manifest_module.Manifests, "write", _before),
     "while the manifest is written": (manifest_module, "write_text_once", _torn),
     "after the manifest": (host_module, "deliver", _before),

@@ -1,6 +1,6 @@
-"""The Spark host without Spark: the same checkpoint, manifests, ledger and delivery; tasks run in this process.
+"""The durable local host, with programs and orders pickled on their way to a task, as Spark would.
 
-Programs are pickled on their way to a task, as Spark would, so that nothing can be passed by identity.
+So nothing can be passed by identity.
 """
 
 from __future__ import annotations
@@ -10,34 +10,19 @@ from pathlib import Path
 from pyspark import cloudpickle
 
 import millstream as ms
+from millstream.runtime.durable.jobs import Arrivals, LocalJobs
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report
 from millstream.runtime.program import Program
-from millstream.runtime.tasks import enter, meet_at
-from millstream.spark.host import SparkHost
-from millstream.spark.jobs import Arrivals, Jobs
-from millstream.spark.reduce import Reduction
+from millstream.runtime.tasks import meet_at
 
 
-class InProcessJobs(Jobs):
-    """Tasks one after another; parcels are lists."""
+class InProcessJobs(LocalJobs):
+    """Tasks one after another; what they are told is pickled."""
 
-    def step(
-        self, program: Program, order: Order, arrivals: Arrivals, reduction: Reduction | None, what: str
-    ) -> list[Report]:
+    def step(self, program: Program, order: Order, arrivals: Arrivals, what: str) -> list[Report]:
         there = cloudpickle.loads(cloudpickle.dumps(program))
-        parcels: list[Parcel] = []
-        task = 0
-        for name, batch in arrivals.local.items():
-            size = max(1, -(-batch.rows.num_rows // program.partitions))
-            for start in range(0, max(1, batch.rows.num_rows), size):
-                bad = [(one.raw, one.reason) for one in (batch.unreadable if start == 0 else ())]
-                parcels += enter(there, order, {name: (batch.rows.slice(start, size), bad)}, task)
-                task += 1
-        return self._met(program, order, parcels)
-
-    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
-        return self._met(program, order, [])
+        return super().step(there, order, arrivals, what)
 
     def _met(self, program: Program, order: Order, parcels: list[Parcel]) -> list[Report]:
         for level in range(1, program.depth + 1):
@@ -51,16 +36,8 @@ class InProcessJobs(Jobs):
         return [Report.unpack(parcel.blob) for parcel in parcels]
 
 
-class InProcessHost(SparkHost):
-    """The host with those jobs."""
-
-    def __init__(self, checkpoint: Path, partitions: int) -> None:
-        super().__init__(None, checkpoint, partitions)  # type: ignore[arg-type]  # nobody asks for the session
-        self.jobs = InProcessJobs(None, partitions)  # type: ignore[arg-type]
-
-
 def engine(checkpoint: Path, partitions: int) -> ms.Engine:
     """An engine on this host."""
-    made = ms.Engine(host="local")
-    made.host = InProcessHost(checkpoint, partitions)
+    made = ms.Engine(host="local", checkpoint=checkpoint, partitions=partitions)
+    made.host.jobs = InProcessJobs()
     return made

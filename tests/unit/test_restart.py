@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import millstream as ms
 from millstream.core.errors import RunError
-from millstream.spark.host import SparkHost
+from millstream.runtime.durable.host import DurableHost
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
 from support.disk import rows_of, without_epoch
@@ -160,7 +160,7 @@ def test_crashes_and_moves_change_no_answer(
 
 
 def test_a_checkpoint_that_nobody_named_goes_with_its_engine() -> None:
-    host = SparkHost(None, None, 2)  # type: ignore[arg-type]  # nobody asks for the session
+    host = DurableHost(None, 2)
     folder = host.checkpoint
     assert folder.is_dir()
 

@@ -19,7 +19,7 @@ from millstream.api.declared import (
     domains_of,
     is_frame,
 )
-from millstream.api.hosts import spark_host
+from millstream.api.hosts import local_host, spark_host
 from millstream.api.query import Query
 from millstream.api.schema import as_schema
 from millstream.api.sql import execute
@@ -32,7 +32,6 @@ from millstream.core.settings import Settings
 from millstream.plan import nodes
 from millstream.plan.report import Report, report
 from millstream.runtime.batch import UNREADABLE
-from millstream.runtime.local import LocalHost
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
 from millstream.runtime.report import nothing_yet
@@ -69,20 +68,16 @@ class Engine:
     ) -> None:
         """On Spark with the given session, or with a local one made for it; `host="local"` needs no Spark.
 
-        `checkpoint` is the folder that a restart continues from; without one a temporary folder is used.
-        `partitions` is how many parts state is kept in; a restart may change it. With `allow_unbounded` queries
+        `checkpoint` is the folder that a restart continues from, on Spark and in this process. Without one, Spark's
+        state is in a temporary folder, and the local host's in memory. `partitions` is how many parts state is kept
+        in; a restart may change it. With `allow_unbounded` queries
         run that would keep rows for ever, and `explain` says which. `ansi` and `time_zone` are what expressions mean
         by a failure and by a day: on Spark they are the session's, and not given here; else they are True and "UTC".
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
         if host == "local":
-            if spark is not None or checkpoint is not None or partitions is not None:
-                raise PlanError(
-                    "the local host takes no session, checkpoint or partitions",
-                    hint='Leave host="local" out to run on Spark.',
-                )
-            self.host: Any = LocalHost()
+            self.host: Any = local_host(spark, checkpoint, partitions)
             self.settings = Settings(
                 ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone
             )

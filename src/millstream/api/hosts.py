@@ -1,4 +1,4 @@
-"""The host on Spark, where Spark is installed."""
+"""Hosts: in this process, in this process with a checkpoint, or on Spark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from millstream.core.errors import PlanError
+from millstream.runtime.durable.host import DurableHost
+from millstream.runtime.local import LocalHost
+from millstream.runtime.partitions import check_partitions
+
+
+def local_host(spark: Any, checkpoint: str | Path | None, partitions: Any) -> LocalHost | DurableHost:
+    """A host in this process: durable where a checkpoint is given, else with its state in memory."""
+    if spark is not None:
+        raise PlanError("the local host takes no session", hint='Leave host="local" out to run on Spark.')
+    if checkpoint is None:
+        if partitions is not None:
+            raise PlanError(
+                "without a checkpoint, the local host keeps its state in one part",
+                hint="Leave partitions out, or give a checkpoint.",
+            )
+        return LocalHost()
+    return DurableHost(checkpoint, check_partitions(1 if partitions is None else partitions))
 
 
 def spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:

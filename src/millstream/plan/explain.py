@@ -19,10 +19,18 @@ ChoiceOf = Callable[[nodes.Node], Choice | None]
 """The strategy that was chosen for a node when its first rows came, if it was."""
 PlaceOf = Callable[[nodes.Node], str]
 """Where a node is computed."""
+PathOf = Callable[[nodes.Source], str | None]
+"""Which way the rows of a stream take to where they are computed, where there are several."""
 
 
 def explain(
-    plan: Plan, names: Sequence[str], *, choice_of: ChoiceOf, place_of: PlaceOf, unbounded: bool = False
+    plan: Plan,
+    names: Sequence[str],
+    *,
+    choice_of: ChoiceOf,
+    place_of: PlaceOf,
+    path_of: PathOf = lambda _: None,
+    unbounded: bool = False,
 ) -> str:
     """These queries of an optimized plan, each from its result down to its streams.
 
@@ -30,7 +38,7 @@ def explain(
     """
     readers = plan.readers()
     marks = {name: check(name, plan[name]).refusals if unbounded else () for name in names}
-    return "\n\n".join(_query(plan[name], name, readers, choice_of, place_of, marks[name]) for name in names)
+    return "\n\n".join(_query(plan[name], name, readers, choice_of, place_of, path_of, marks[name]) for name in names)
 
 
 def _query(
@@ -39,6 +47,7 @@ def _query(
     readers: Mapping[int, tuple[str, ...]],
     choice_of: ChoiceOf,
     place_of: PlaceOf,
+    path_of: PathOf,
     refused: Sequence[tuple[nodes.Node, Refusal]],
 ) -> str:
     marks = {id(node): f"unbounded: {refusal.fact}" for node, refusal in refused}
@@ -50,6 +59,8 @@ def _query(
             more.append(f"shared with {_others(readers[id(node)], name)}")
         if isinstance(node, nodes.Aggregate):
             more += _evaluation(node, node.choice or choice_of(node))
+        if isinstance(node, nodes.Source) and (path := path_of(node)) is not None:
+            more.append(path)
         if id(node) in marks:
             more.append(marks[id(node)])
         return [f"{head} [{place_of(node)}]", *more]

@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
-from millstream.core.errors import SourceError
 from millstream.core.progress import Progress
 from millstream.ops.enrich import Enrich
 from millstream.ops.turn import Let
@@ -25,6 +24,7 @@ from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics
+from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
@@ -34,7 +34,7 @@ from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
 
-class LocalHost:
+class LocalHost(NoFrames):
     """Runs queries over sources, an epoch at a time."""
 
     def __init__(self) -> None:
@@ -201,17 +201,6 @@ class LocalHost:
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""
         return {vertex.node.name: ingest.progress[0] for vertex, ingest in self.graph.ingests()}  # type: ignore[union-attr]  # a source
-
-    def frame_schema(self, frame: Any) -> Any:
-        """This host reads no data frames."""
-        raise SourceError(
-            f"the local host cannot read a {type(frame).__name__} of Spark",
-            hint='Use ms.Engine(spark), or give frame.toArrow() to host="local".',
-        )
-
-    def frame_table(self, frame: Any) -> Any:
-        """Nor has it rows of one."""
-        return self.frame_schema(frame)
 
     def choice_of(self, node: nodes.Node) -> Choice | None:
         """The strategy chosen for a node, once it is."""

@@ -52,22 +52,22 @@ class Direct:
         return F.pmod(hashed, F.lit(self.partitions)).cast("int")
 
 
-def direct(program: Program) -> Direct | None:
-    """How Spark can bring this program's rows to where they meet, if it can."""
+def why_not_direct(program: Program) -> Direct | str:
+    """How Spark can bring this program's rows to where they meet, or why it cannot."""
     first = list(program.stops(1))
     if len(first) != 1:
-        return None
+        return "rows are not for one join alone"
     stop, join = first[0]
     if not isinstance(join, nodes.Join | nodes.AsOf) or not join.keys:
-        return None
+        return "rows are not for a join by equal keys"
     keys: dict[str, tuple[str, ...]] = {}
     for i, source in enumerate(program.nodes):
         if isinstance(source, nodes.Source):
             found = _keys(program, i, source, stop, join)
             if found is None:
-                return None
+                return f"Spark cannot tell the keys of {source.name!r} from its rows"
             keys[source.name] = found
-    return Direct(keys, program.partitions) if len(keys) == 2 else None
+    return Direct(keys, program.partitions) if len(keys) == 2 else "the join is not one of two streams"
 
 
 def _keys(

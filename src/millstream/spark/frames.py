@@ -6,7 +6,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +17,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
 from millstream.core.quote import quoted
 from millstream.runtime.batch import UNREADABLE, Batch
+from millstream.runtime.durable.jobs import slices
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
 from millstream.runtime.program import Program
@@ -188,20 +188,16 @@ def settling(program: Program, order: Order) -> ArrowFunction:
 
 def blobs(spark: SparkSession, batches: Mapping[str, Batch], partitions: int) -> DataFrame | None:
     """Batches held by the driver as a data frame, cut into slices in order of arrival."""
-    rows: list[dict[str, Any]] = []
-    for name, batch in batches.items():
-        size = max(1, -(-batch.rows.num_rows // partitions))
-        for start in range(0, max(1, batch.rows.num_rows), size):
-            bad = batch.unreadable if start == 0 else ()
-            rows.append(
-                {
-                    "stream": name,
-                    "slice": len(rows),
-                    "blob": pack_table(batch.rows.slice(start, size)),
-                    "raw": [one.raw for one in bad],
-                    "reason": [one.reason for one in bad],
-                }
-            )
+    rows = [
+        {
+            "stream": name,
+            "slice": number,
+            "blob": pack_table(part),
+            "raw": [raw for raw, _ in bad],
+            "reason": [reason for _, reason in bad],
+        }
+        for number, (name, part, bad) in enumerate(slices(batches, partitions))
+    ]
     if not rows:
         return None
     # As Arrow: rows of Python objects would be pickled one by one, which costs a fifth of a small epoch.

@@ -1,18 +1,11 @@
-"""The Spark host: an epoch is a Spark job, its state is segments in a checkpoint, its end is a manifest.
+"""The Spark host: the durable host with Spark's jobs, and with data frames as sources.
 
-`foreachBatch` gives the rows and the number of an epoch. If that epoch has a manifest it is done and is
-skipped. If not, it starts from the manifest before it; whatever a broken attempt left is overwritten, because
-names are a function of (operator, partition, sequence).
+`foreachBatch` gives the rows and the number of an epoch. If that epoch has a manifest it is done and is skipped.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import time
-import uuid
-import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,104 +14,37 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.core.progress import Progress
-from millstream.ops.turn import Let
 from millstream.plan import nodes
-from millstream.plan.explain import explain
-from millstream.plan.optimize import optimize
-from millstream.plan.plan import Plan
-from millstream.runtime.ended import refuse_rows, refuse_start
-from millstream.runtime.epoch import now_of
-from millstream.runtime.flow import Order
-from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
-from millstream.runtime.migrate import check_states, held_by, renamed
-from millstream.runtime.outputs import claim_folders, finish, folders
-from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, grows, plan_text
-from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
-from millstream.runtime.query import HostQuery
-from millstream.runtime.sources import check_unseekable
-from millstream.runtime.staging import sweep
-from millstream.runtime.stops import Stops
-from millstream.runtime.table_files import TableFiles
-from millstream.runtime.tables import Tables
-from millstream.runtime.trigger import AvailableNow, Every, Trigger
+from millstream.runtime.durable.host import DurableHost, ReportTo
+from millstream.runtime.durable.lay_out import GROUPS
+from millstream.runtime.program import Program
+from millstream.runtime.sinks.callback import CallbackSink
+from millstream.runtime.trigger import Trigger
 from millstream.spark.agreement import check_frames
-from millstream.spark.deliver import deliver
-from millstream.spark.drain import drain_query
-from millstream.spark.drive import Drive, read_all
+from millstream.spark.arrivals import SparkArrivals
+from millstream.spark.drive import SparkDrive, read_all
 from millstream.spark.failure import readable
 from millstream.spark.fit import check_session, check_worker
 from millstream.spark.frames import arrow_schema
-from millstream.spark.jobs import Arrivals, Jobs
-from millstream.spark.lay_out import lay_out
-from millstream.spark.outlets import for_workers
-from millstream.spark.places import places
-from millstream.spark.reduce import Reduction, native_reduce
-from millstream.spark.report import progress_report
+from millstream.spark.jobs import SparkJobs
+from millstream.spark.places import places, row_path
+from millstream.spark.reduce import layout
 from millstream.spark.reread import read_again
 from millstream.spark.session import partitions_of, settings_of
-from millstream.state.lock import checkpoint_id, locked
-from millstream.state.manifest import Manifest, Manifests
-from millstream.state.paths import local_path
-
-VERSION = "0.1.0"
-ReportTo = Callable[[dict[str, Any]], None]
+from millstream.spark.sink import TableSink
 
 
-class SparkHost:
+class SparkHost(DurableHost):
     """Runs queries over data frames and sources, an epoch at a time, with a checkpoint."""
 
     def __init__(self, spark: SparkSession, checkpoint: str | Path | None, partitions: int | None) -> None:
-        if spark is not None:
-            check_session(spark)
+        check_session(spark)
         self.spark = spark
         self.settings = settings_of(spark)
-        self.partitions = partitions_of(partitions, spark)
-        self.jobs = Jobs(spark, self.partitions)
-        self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
-        if checkpoint is None:  # nobody can come back to it
-            weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
-        self.id = ""
-        """Tells this checkpoint from others; known once it is in use."""
-        self.manifests = Manifests(self.checkpoint)
-        self.tables = Tables()
-        self.table_files = TableFiles(self.checkpoint, self.tables)
-        self.queries: dict[str, HostQuery] = {}
-        self.sources: dict[str, Any] = {}
-        self.ledger = Ledger()
-        self.program = Program([], self.partitions)
-        self.supplied: dict[str, list[UserPunctuation]] = {}
-        self._opened = False
-        self._formerly: dict[str, str] = {}
-        """By query: the name that it had before this start, where that is another."""
-        self._under_way: int | None = None
+        super().__init__(checkpoint, partitions_of(partitions, spark), SparkJobs(spark, self.settings))
         self.query: StreamingQuery | None = None
-        self._told: dict[str, Progress] = {}
-        self._starts: dict[str, Any] = {}
-        self._reduces: tuple[Program, Reduction | None] | None = None
         self.spark_progress: list[dict[str, int]] = []
         """What Spark itself measured of each epoch of the last streaming run, in milliseconds by phase."""
-
-    @property
-    def epoch(self) -> int:
-        """The number of the step under way, or the next one."""
-        return self.ledger.sequence + 1 if self._under_way is None else self._under_way
-
-    def add(self, queries: Iterable[HostQuery], sources: Mapping[str, Any]) -> None:
-        """Run these queries too, from the next start on."""
-        self.queries |= {query.name: query for query in queries}
-        for name, source in sources.items():
-            if name not in self.sources:
-                self.sources[name] = source
-                self._starts[name] = getattr(source, "position", None)
-
-    def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
-        """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
-        seen = self.ledger.streams.get(node.name, StreamLedger()).known
-        waiting = self.supplied.setdefault(node.name, [])
-        bind_punctuations([*waiting, punctuation], node, seen)
-        waiting.append(punctuation)
 
     def frame_schema(self, frame: DataFrame) -> Any:
         """A data frame's schema as Arrow sees it."""
@@ -128,24 +54,13 @@ class SparkHost:
         """All rows of a data frame that is no stream, as its files are now."""
         return read_again(frame).toArrow().cast(arrow_schema(frame))
 
-    def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
-        """How queries run: those that the checkpoint knows find their operators again."""
-        if self._opened or manifest is None:
-            held = self.ledger.operators if self._opened else {}
-            return optimize(Plan.of(asked, held=held, distributed=True))
-        plan = optimize(Plan.of(asked, held=manifest.operators, distributed=True))
-        # Columns that are read no longer, or again, put nodes between others: names go by the node, not by the place.
-        self._formerly = renamed({name: plan[name] for name in asked}, manifest)
-        held = held_by(plan, manifest, self._formerly)
-        same = all(manifest.operators.get(name) == keys for name, keys in held.items())
-        return plan if same else optimize(Plan.of(asked, held=held, distributed=True))
+    def places(self, program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node], str]:
+        """Where each node of a program is computed."""
+        return places(program, sources)
 
-    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
-        """How queries run, or would."""
-        plan = self.plan(asked, None if self._opened else self.manifests.latest())
-        program = Program([Target(name, plan[name]) for name in asked], self.partitions)
-        place_of = places(program, sources)
-        return explain(plan, list(asked), choice_of=lambda _: None, place_of=place_of, unbounded=unbounded)
+    def row_path(self, program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Source], str | None]:
+        """Which way the rows of a stream take, and why."""
+        return row_path(program, sources)
 
     def run(
         self,
@@ -158,243 +73,56 @@ class SparkHost:
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         try:
-            with locked(self.checkpoint):
-                self.id = checkpoint_id(self.checkpoint)
-                if self.spark is not None:
-                    check_worker(self.spark)
-                self._open()
-                refuse_start(self._known(), end_of_stream=end_of_stream)
-                self._take_epochs(trigger, stopping, report, quiet)
-                if not stopping():  # nobody knows when the next run is
-                    self.flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
-                finish(self.queries.values())
-        except BaseException as error:
-            # What is in hand may be half of an epoch: another start goes back to the last manifest.
-            self._opened = False
-            if isinstance(error, PySparkException | Py4JError | RuntimeError):
-                raise readable(error, self.epoch) from error
-            raise
+            super().run(trigger, end_of_stream=end_of_stream, stopping=stopping, report=report, quiet=quiet)
+        except (PySparkException, Py4JError, RuntimeError) as error:
+            raise readable(error, self.epoch) from error
         finally:
             self.query = None
+
+    def check_workers(self) -> None:
+        """Can Spark's workers run the engine?"""
+        check_worker(self.spark)
 
     def read_all(self, timeout: float | None) -> bool:
         """Wait until Spark has read what its sources have now; True if that came in time."""
         return True if self.query is None else read_all(self.query, timeout)
 
-    def _take_epochs(
+    def take_epochs(
         self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
     ) -> None:
-        frames = {name: s for name, s in self.sources.items() if isinstance(s, DataFrame)}
+        """Take epochs as the trigger says; where some frame is a stream, Spark says when an epoch is."""
         # In order of their names: Spark's checkpoint knows streams by their place only.
-        streaming = {name: frame for name, frame in sorted(frames.items()) if frame.isStreaming}
+        streaming = {name: frame for name, frame in sorted(self.frames().items()) if frame.isStreaming}
         check_frames(self.ledger, self.checkpoint, list(streaming))
         self.ledger.frames = list(streaming)
-        drive = Drive(self, trigger, stopping, report, quiet)
+        drive = SparkDrive(self, trigger, stopping, report, quiet)
         if streaming:
             drive.follow(streaming)
         else:
             drive.by_itself()
 
-    # --- opening -------------------------------------------------------------------------------
+    def frames(self) -> dict[str, DataFrame]:
+        """The sources that Spark reads."""
+        return {name: source for name, source in self.sources.items() if isinstance(source, DataFrame)}
 
-    def _open(self) -> None:
-        """Read the checkpoint, unless this host has it in hand already."""
-        if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
-            self._opened = False  # another driver has been here since
-        self._formerly = {}
-        manifest = None if self._opened else self.manifests.latest()
-        plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
-        targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
-        self.program = Program(targets, self.partitions)
-        if not self._opened:
-            self._rewind(manifest, plan)
-        claim_folders(self.queries.values(), self.id, self._formerly)
-        self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
-        self.ledger.forget(self.program)
-        if manifest is not None:
-            deliver(self, manifest.outputs, manifest.sequence, again=True)
-        lay_out(self, self.partitions if manifest is None else manifest.partitions)
-        if not self._opened:
-            self._tidy()
-            self.manifests.sweep()
-            sweep(sink for q in self.queries.values() for sink in folders(q))
-        self._opened = True
+    def held_sources(self) -> dict[str, Any]:
+        """The sources that the driver reads itself."""
+        return {name: source for name, source in self.sources.items() if not isinstance(source, DataFrame)}
 
-    def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
-        """Forget everything since the last manifest; sources go back to where they were then."""
-        if manifest is not None:
-            texts = {target.name: plan_text(target.node) for target in self.program.targets}
-            check_states(plan, manifest, texts, self._formerly)
-            self.manifests.check(manifest)
-        self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
-        if manifest is not None:
-            held = held_by(plan, manifest, self._formerly)
-            self.ledger.rename(self._formerly)
-            self.ledger.operators |= held
-        self.table_files.rewind()
-        for name, source in self.sources.items():
-            if isinstance(source, DataFrame):
-                continue
-            position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
-            if not hasattr(source, "seek") or not hasattr(source, "position"):
-                check_unseekable(name, source, known=name in self.ledger.streams)
-            elif position is not None:
-                source.seek(position)
+    def took(self, arrivals: SparkArrivals) -> None:
+        """Note in the ledger what a step has read of each source."""
+        super().took(arrivals)
+        for name, frame in self.frames().items():
+            if name in arrivals.tags.schemas and not frame.isStreaming:
+                self.stream_ledgers()[name].position = {"read": True}
 
-    def drain(self, name: str) -> None:
-        """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
-        try:
-            with locked(self.checkpoint):
-                self.id = checkpoint_id(self.checkpoint)
-                self._open()
-                drain_query(self, name)
-        except BaseException:
-            self._opened = False
-            raise
+    def best_layout(self) -> str:
+        """What should decide the partition that state is in."""
+        streams = [self.sources[source.name] for source in self.source_nodes()]
+        streaming = all(isinstance(one, DataFrame) and one.isStreaming for one in streams)
+        return layout(self.program, self.spark.version) if streaming else GROUPS
 
-    # --- one epoch -----------------------------------------------------------------------------
-
-    def step(self, arrivals: Arrivals, epoch: int, report: ReportTo, trigger: Trigger) -> None:
-        """Take an epoch's rows; operators learn what was known before them."""
-        began = time.monotonic()
-        # Where a flush follows, it is the end of the epoch.
-        let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
-        order = self._order({name: one.known for name, one in self.stream_ledgers().items()}, let)
-        supplied = self._waiting()
-        reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
-        ran = time.monotonic()
-        refuse_rows(self._known(), self._rows_by_stream(reports))
-        for source in self.source_nodes():
-            batch = arrivals.local.get(source.name)
-            given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
-            seen = self.stream_ledgers()[source.name].known
-            self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
-        self._take_in(order, reports)
-        for name, source in self.sources.items():
-            if isinstance(source, DataFrame):
-                if name in arrivals.tags.schemas and not source.isStreaming:
-                    self.stream_ledgers()[name].position = {"read": True}
-            elif name in self.stream_ledgers():
-                self.stream_ledgers()[name].position = getattr(source, "position", None)
-        self._commit([one for r in reports for one in r.staged], epoch)
-        self._took(supplied)
-        rows = sum(self._rows_by_stream(reports).values())
-        report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
-        if isinstance(trigger, Every):
-            self.flush(report, end=False)
-
-    def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
-        """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
-        if end and grows(self.program):
-            self.flush(report, end=False, let=let)
-        streams, supplied = self.stream_ledgers(), self._waiting()
-        for source in self.source_nodes():
-            given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
-            if given or now_of(source) is not None:  # time passes without rows too
-                self.ledger.learn(source, [], given, now_of(source))
-        target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
-        stops = Stops(self.program, self.ledger)
-        if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
-            self._took(supplied)  # it said nothing new
-            return
-        began = time.monotonic()
-        order = self._order(target, let)
-        reports = self.jobs.settle(self.program, order, "flush")
-        for name, progress in target.items():
-            streams[name].known = progress
-        self._take_in(order, reports)
-        self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
-        self._took(supplied)
-        report(progress_report(self, 0, {"job": time.monotonic() - began}))
-
-    def _waiting(self) -> dict[str, list[UserPunctuation]]:
-        """What the caller has supplied, as of now: it may supply more while the step is under way."""
-        return {name: list(given) for name, given in self.supplied.items() if given}
-
-    def _took(self, supplied: Mapping[str, list[UserPunctuation]]) -> None:
-        """Forget supplied punctuation that a committed step has taken."""
-        for name, taken in supplied.items():
-            del self.supplied[name][: len(taken)]
-
-    def _reduction(self, arrivals: Arrivals) -> Reduction | None:
-        """How Spark itself reduces this program's rows, if it can; worked out once."""
-        if arrivals.frame is None or settings_of(arrivals.frame.sparkSession) != self.settings:
-            return None  # where Spark would compute under other settings, kernels must
-        if self._reduces is None or self._reduces[0] is not self.program:
-            native = native_reduce(self.program)
-            self._reduces = (self.program, native and Reduction(self.program, native, self.ledger.layout))
-        return self._reduces[1]
-
-    def _order(self, target: Mapping[str, Progress], let: Let) -> Order:
-        """What the tasks of the next step must know."""
-        stops = Stops(self.program, self.ledger)
-        now, self._told = stops.now(target, let)
-        judged = {name: one.known for name, one in self.stream_ledgers().items()}
-        index = {key: i for i, key in enumerate(self.program.keys)}
-        names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
-        sequence = self.ledger.sequence + 1
-        self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
-        order = Order(
-            sequence,
-            str(self.checkpoint),
-            stops.before,
-            now,
-            judged,
-            keys=self.program.keys,
-            attempt=uuid.uuid4().hex[:8],
-            tables=self.ledger.tables,
-            let=let,
-        )
-        for segment in self.ledger.segments:
-            if segment.operator in index:
-                order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
-        for key, parts in self.ledger.facts.items():
-            if key in index:
-                order.facts |= {(index[key], partition): facts for partition, facts in parts.items()}
-        self._target = dict(target)
-        self._under_way = order.sequence
-        return order
-
-    def _take_in(self, order: Order, reports: list[Report]) -> None:
-        self.ledger.absorb(self.program, reports)
-        self.ledger.sequence, self.ledger.told = order.sequence, self._told
-        for name, progress in self._target.items():
-            self.stream_ledgers()[name].advanced = progress
-
-    def _commit(self, outputs: list[dict[str, Any]], epoch: int) -> None:
-        """Write the manifest; then publish what it names, and clear what nothing names."""
-        self.ledger.epoch = epoch
-        self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
-        self.table_files.commit()
-        deliver(self, outputs, self.ledger.sequence, again=False)
-        self._tidy()
-        self._under_way = None
-
-    def _tidy(self) -> None:
-        """Clear what nothing names; only between jobs, when nobody is writing."""
-        self.manifests.collect(Path(written.path) for written in self.ledger.tables.values())
-        for folder in (self.checkpoint / "staging").glob("*"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def stream_ledgers(self) -> dict[str, StreamLedger]:
-        """By stream of the program: its ledger."""
-        for source in self.source_nodes():
-            self.ledger.streams.setdefault(source.name, StreamLedger())
-        return {source.name: self.ledger.streams[source.name] for source in self.source_nodes()}
-
-    def source_nodes(self) -> list[nodes.Source]:
-        """The streams of the program."""
-        return [node for node in self.program.nodes if isinstance(node, nodes.Source)]
-
-    def _known(self) -> dict[str, Progress]:
-        """By stream: what it has promised so far."""
-        return {name: one.known for name, one in self.stream_ledgers().items()}
-
-    def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
-        entrances = {self.program.index[id(node)]: node.name for node in self.source_nodes()}
-        found = dict.fromkeys(entrances.values(), 0)
-        for report in reports:
-            for i, meter in report.meters.items():
-                if i in entrances:
-                    found[entrances[i]] += meter.get("rows_in", 0)
-        return found
+    def hand_over(self, sink: Any, rows: Any, sequence: int) -> None:
+        """Give a step's rows to a sink that is no folder; some take a data frame."""
+        framed = isinstance(sink, CallbackSink | TableSink)
+        sink.write(self.spark.createDataFrame(rows) if framed else rows, sequence)

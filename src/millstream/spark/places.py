@@ -9,7 +9,9 @@ from pyspark.sql import DataFrame
 
 from millstream.plan import nodes
 from millstream.runtime.program import Program
-from millstream.spark.reduce import native_reduce
+from millstream.spark.direct import why_not_direct
+from millstream.spark.reduce import native_reduce, why_not_native
+from millstream.spark.row_paths import Entered, Reduced, Straight
 
 
 def places(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node], str]:
@@ -30,3 +32,24 @@ def places(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node
         return "spark, then kernel" if id(node) in by_both else "kernel"
 
     return place
+
+
+def row_path(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Source], str | None]:
+    """The way that the rows of each stream take, and why not a shorter one."""
+    entrances = [node for node in program.nodes if isinstance(node, nodes.Source)]
+    held = [node for node in entrances if not isinstance(sources[node.name], DataFrame)]
+    native, direct = why_not_native(program), why_not_direct(program)
+
+    def path(node: nodes.Source) -> str | None:
+        if node in held:
+            return "rows: read by the driver"
+        if held:
+            return f"rows: {Entered.words}, as the driver reads {held[0].name!r}"
+        if not isinstance(native, str):
+            return f"rows: {Reduced.words}"
+        if not isinstance(direct, str):
+            return f"rows: {Straight.words}"
+        joined = any(isinstance(one, nodes.Join | nodes.AsOf) for one in program.nodes)
+        return f"rows: {Entered.words}, as {direct if joined else native}"
+
+    return path

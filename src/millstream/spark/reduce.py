@@ -28,12 +28,12 @@ from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.ops.windowing.paned import Paned
 from millstream.ops.windowing.smoothed import computing
 from millstream.plan import nodes
+from millstream.runtime.durable.lay_out import GROUPS
 from millstream.runtime.flow import Order
 from millstream.runtime.program import Program
 
 GOOD, REJECTED, LATE, FILTERED, FAR = 0, 1, 2, 3, 4
 """What becomes of a row; one that is far lies at the ends of 64 bits, where its windows do not fit."""
-GROUPS = "groups"
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
 APART, HIGH = "__ms_apart", "__ms_high"
@@ -58,33 +58,40 @@ class NativeReduce:
 
 def native_reduce(program: Program) -> NativeReduce | None:
     """How Spark itself can reduce this program's rows, if it can."""
+    found = why_not_native(program)
+    return None if isinstance(found, str) else found
+
+
+def why_not_native(program: Program) -> NativeReduce | str:
+    """How Spark itself can reduce this program's rows, or why it cannot."""
     stops = list(program.stops())
     if len(program.targets) != 1 or len(stops) != 1:
-        return None
+        return "there are several queries, or several operators that keep state"
     stop, node = stops[0]
-    if program.targets[0].node is not node or not isinstance(node, nodes.Aggregate) or not _plain(node):
-        return None
+    if program.targets[0].node is not node or not isinstance(node, nodes.Aggregate):
+        return "the query is not an aggregate of windows alone"
+    if (reason := _not_plain(node)) is not None:
+        return reason
     path: list[int] = []
     below, attribute = node.input, node.attribute
     while not isinstance(below, nodes.Source):
+        if not isinstance(below, nodes.Select | nodes.Project):
+            return "rows pass more than conditions and columns on their way"
         # What may fail for a row is computed by kernels, which set the row apart; Spark would fail the job.
-        if (isinstance(below, nodes.Select) and below.condition.total) or (
-            isinstance(below, nodes.Project) and all(e.total for _, e in below.columns)
-        ):
-            pass
-        else:
-            return None
+        texts = [below.condition] if isinstance(below, nodes.Select) else [e for _, e in below.columns]
+        if not all(one.total for one in texts):
+            return "an expression may fail for a row, and only kernels can set such a row apart"
         if isinstance(below, nodes.Project):
             attribute = _passed(below, attribute)
         path.insert(0, program.index[id(below)])
         below = below.input
     schemas = [program.nodes[i].schema for i in path] + [below.schema]
     if any(len({name.lower() for name in schema.names}) < len(schema.names) for schema in schemas):
-        return None  # Spark would take columns for each other whose names differ in capitals only
+        return "Spark would take columns for each other whose names differ in capitals only"
     if below.raw or not isinstance(below.progress, Ordered | BoundedDisorder | Step):
-        return None
+        return "the stream's progress needs a look at every row"
     if below.progress.attribute != attribute or not _ordered(below.schema.field(attribute).type):
-        return None
+        return "the windows are not on the column that progress is measured by"
     return NativeReduce(program.index[id(below)], tuple(path), stop)
 
 
@@ -93,21 +100,23 @@ def _passed(node: nodes.Project, attribute: str) -> str:
     return next((one.plain or "" for name, one in node.columns if name == attribute), "")
 
 
-def _plain(node: nodes.Aggregate) -> bool:
+def _not_plain(node: nodes.Aggregate) -> str | None:
+    """Why Spark has no partials for an aggregate; None if it has."""
     schema = node.input.schema
     if node.strategy not in ("auto", "paned") or not all(isinstance(w, Sliding) for w in node.windows):
-        return False
+        return "Spark has no panes for these windows"
     if not _ordered(schema.field(node.attribute).type):
-        return False
-    groups = [schema.field(name).type for name in node.groups]
-    if not all(kind in _INTEGERS or pa.types.is_string(kind) or pa.types.is_boolean(kind) for kind in groups):
-        return False
-    return all(
-        one.call.function in _NATIVE
-        and one.filter is None
-        and all(schema.field(a).type in _INTEGERS for a in one.arguments)
-        for one in node.aggregates
-    )
+        return f"Spark has no panes on a column of {schema.field(node.attribute).type}"
+    for name in node.groups:
+        kind = schema.field(name).type
+        if not (kind in _INTEGERS or pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+            return f"Spark cannot group by {name!r} of {kind} as kernels do"
+    for one in node.aggregates:
+        kinds = [schema.field(a).type for a in one.arguments]
+        if one.call.function not in _NATIVE or one.filter is not None or not all(k in _INTEGERS for k in kinds):
+            filtered = " with a filter" if one.filter is not None else ""
+            return f"Spark has no partials for {one.call.function}({', '.join(map(str, kinds))}){filtered}"
+    return None
 
 
 def _ordered(kind: pa.DataType) -> bool:

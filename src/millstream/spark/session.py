@@ -9,8 +9,8 @@ from typing import Any
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from millstream.core.errors import PlanError
 from millstream.core.settings import PLAIN, Settings
+from millstream.runtime.partitions import check_partitions
 from millstream.spark.java import ensure_java
 from millstream.spark.quiet import quiet_start
 
@@ -76,6 +76,4 @@ def partitions_of(asked: Any, spark: SparkSession) -> int:
     """How many partitions state is kept in: as asked, or as many as the session has tasks at a time."""
     if asked is None:
         return max(1, spark.sparkContext.defaultParallelism)
-    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
-        raise PlanError(f"partitions={asked!r} is not a number of partitions", hint="Give a whole number from 1 up.")
-    return asked
+    return check_partitions(asked)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.staging import gather, publish
-from millstream.spark.sink import TableSink
 from millstream.state.files import write_text
 
 if TYPE_CHECKING:
-    from millstream.spark.host import SparkHost
+    from millstream.runtime.durable.host import DurableHost
 
 
-def deliver(host: SparkHost, outputs: list[dict[str, Any]], sequence: int, *, again: bool) -> None:
+def deliver(host: DurableHost, outputs: list[dict[str, Any]], sequence: int, *, again: bool) -> None:
     """Publish a step's outputs; `again` after a restart, when it may have been done before."""
     publish(outputs, host.id, again=again)
     marker = host.checkpoint / "delivered"
@@ -28,12 +26,7 @@ def deliver(host: SparkHost, outputs: list[dict[str, Any]], sequence: int, *, ag
     for (query, output, numbers), rows in gather(waiting, host.checkpoint).items():
         sinks = host.queries[query].outputs()[output]
         for number in numbers:
-            if number >= len(sinks):
-                continue  # the sink is gone since then
-            sink = sinks[number]
-            if isinstance(sink, CallbackSink | TableSink):
-                sink.write(host.spark.createDataFrame(rows), sequence)
-            else:
-                sink.write(rows, sequence)
+            if number < len(sinks):  # else the sink is gone since then
+                host.hand_over(sinks[number], rows, sequence)
     if waiting:
         write_text(marker, str(sequence))

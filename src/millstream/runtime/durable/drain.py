@@ -9,10 +9,10 @@ from millstream.runtime.ledger import settle_keys
 from millstream.runtime.program import Program
 
 if TYPE_CHECKING:
-    from millstream.spark.host import SparkHost
+    from millstream.runtime.durable.host import DurableHost
 
 
-def drain_query(host: SparkHost, name: str) -> None:
+def drain_query(host: DurableHost, name: str) -> None:
     """A step in which only one query's operators learn, of the end; the others stay as they are."""
     whole, ledger = host.program, host.ledger
     target = next(one for one in whole.targets if one.name == name)
@@ -25,9 +25,9 @@ def drain_query(host: SparkHost, name: str) -> None:
     known = {source: (one.known, one.advanced) for source, one in host.stream_ledgers().items()}
     host.program = alone
     try:
-        order = host._order({source.name: Progress(ended=True) for source in host.source_nodes()}, "all")
+        order = host.order({source.name: Progress(ended=True) for source in host.source_nodes()}, "all")
         reports = host.jobs.settle(alone, order, f"drain {name}") if alone.depth else []
-        host._take_in(order, reports)
+        host.take_in(order, reports)
     finally:
         host.program = whole
     for source, (was, told) in known.items():  # the streams have not ended for the others
@@ -37,5 +37,5 @@ def drain_query(host: SparkHost, name: str) -> None:
     host.program = Program([one for one in whole.targets if one.name != name], host.partitions)
     ledger.welcome(settle_keys(host.program, ledger.operators))
     ledger.forget(host.program)
-    host._commit([one for report in reports for one in report.staged], ledger.epoch)
+    host.commit([one for report in reports for one in report.staged], ledger.epoch)
     del host.queries[name]

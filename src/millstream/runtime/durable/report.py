@@ -1,4 +1,4 @@
-"""Progress reports of the Spark host."""
+"""Progress reports of a durable host."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from millstream.runtime.metrics import books
 from millstream.runtime.report import made, of_operator, of_stream
 
 if TYPE_CHECKING:
-    from millstream.spark.host import SparkHost
+    from millstream.runtime.durable.host import DurableHost
 
 
-def progress_report(host: SparkHost, rows: int, seconds: dict[str, float]) -> dict[str, Any]:
+def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> dict[str, Any]:
     """One step: rows, durations, streams, and each query's operators and books."""
     program, ledger = host.program, host.ledger
     key_of = {id(node): program.keys[i] for i, node in enumerate(program.nodes)}
@@ -36,7 +36,7 @@ def progress_report(host: SparkHost, rows: int, seconds: dict[str, float]) -> di
     return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)
 
 
-def _stream(host: SparkHost, node: nodes.Source, key: str) -> dict[str, Any]:
+def _stream(host: DurableHost, node: nodes.Source, key: str) -> dict[str, Any]:
     mine = host.ledger.streams[node.name]
     attribute = None if node.progress is None else node.progress.attribute
     bound = BOTTOM if attribute is None else mine.known.bound(attribute)

@@ -1,4 +1,4 @@
-"""Sinks as the Spark host sees them: tasks write to folders, the driver to everything else."""
+"""Sinks as a durable host sees them: tasks write to folders, the driver to everything else."""
 
 from __future__ import annotations
 

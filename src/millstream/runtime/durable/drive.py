@@ -1,0 +1,76 @@
+"""Driving a durable host: when an epoch is taken, and from which sources its rows are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from millstream.runtime.batch import Batch
+from millstream.runtime.durable.jobs import Arrivals
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
+
+if TYPE_CHECKING:
+    from millstream.runtime.durable.host import DurableHost
+
+
+class Drive:
+    """One run of a host: epochs as the trigger says, until done or told to stop."""
+
+    def __init__(
+        self,
+        host: DurableHost,
+        trigger: Trigger,
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
+    ) -> None:
+        self.host = host
+        self.trigger = trigger
+        self.stopping = stopping
+        self.report = report
+        self._quiet = quiet
+        self._readers: dict[str, Iterator[Batch]] = {}
+
+    def by_itself(self) -> None:
+        """The driver says when an epoch is."""
+        trigger = self.trigger
+        while not self.stopping():
+            began = time.monotonic()
+            arrivals = self.arrivals()
+            if arrivals is not None:
+                self.step(arrivals, self.host.ledger.epoch + 1)
+            elif isinstance(trigger, Every):
+                self.nothing_new(began)
+            if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and arrivals is None):
+                return
+            if isinstance(trigger, Every):
+                wait_until(began + trigger.seconds, self.stopping)
+
+    def arrivals(self) -> Arrivals | None:
+        """The rows of the next epoch, if there are any."""
+        local = self.next_local()
+        return Arrivals(local) if local else None
+
+    def step(self, arrivals: Any, epoch: int) -> None:
+        """Take an epoch's rows."""
+        self.host.step(arrivals, epoch, self.report, self.trigger)
+
+    def nothing_new(self, began: float) -> None:
+        """No source has rows; time and the caller may have something to say."""
+        self._readers = {}
+        self.host.flush(self.report, end=False)
+        self._quiet(began)
+
+    def next_local(self) -> dict[str, Batch]:
+        """The next batch of each source that the driver reads itself."""
+        out: dict[str, Batch] = {}
+        for name, source in self.host.held_sources().items():
+            if name not in self._readers:
+                self._readers[name] = source.batches()
+            batch = next(self._readers[name], None)
+            if batch is None and self.host.supplied.get(name):
+                batch = Batch(source.schema.empty_table())
+            if batch is not None:
+                out[name] = batch
+        return out

@@ -1,0 +1,384 @@
+"""The durable host: an epoch is a step of tasks, its state is segments in a checkpoint, its end is a manifest.
+
+An epoch that has a manifest is done. One that has none starts from the manifest before it; whatever a broken
+attempt left is overwritten, because names are a function of (operator, partition, sequence).
+
+This host runs its tasks in its own process. The host on Spark is this one with other jobs and with data frames as
+sources.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from millstream.core.progress import Progress
+from millstream.ops.turn import Let
+from millstream.plan import nodes
+from millstream.plan.explain import explain
+from millstream.plan.optimize import optimize
+from millstream.plan.plan import Plan
+from millstream.runtime.durable.deliver import deliver
+from millstream.runtime.durable.drain import drain_query
+from millstream.runtime.durable.drive import Drive
+from millstream.runtime.durable.jobs import Jobs, LocalJobs
+from millstream.runtime.durable.lay_out import GROUPS, lay_out
+from millstream.runtime.durable.outlets import for_workers
+from millstream.runtime.durable.report import progress_report
+from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.epoch import now_of
+from millstream.runtime.flow import Order
+from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
+from millstream.runtime.migrate import check_states, held_by, renamed
+from millstream.runtime.no_frames import NoFrames
+from millstream.runtime.outputs import claim_folders, finish, folders
+from millstream.runtime.parcel import Report
+from millstream.runtime.program import Program, Target, grows, plan_text
+from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
+from millstream.runtime.query import HostQuery
+from millstream.runtime.sources import check_unseekable
+from millstream.runtime.staging import sweep
+from millstream.runtime.stops import Stops
+from millstream.runtime.table_files import TableFiles
+from millstream.runtime.tables import Tables
+from millstream.runtime.trigger import AvailableNow, Every, Trigger
+from millstream.state.lock import checkpoint_id, locked
+from millstream.state.manifest import Manifest, Manifests
+from millstream.state.paths import local_path
+
+VERSION = "0.1.0"
+ReportTo = Callable[[dict[str, Any]], None]
+
+
+class DurableHost(NoFrames):
+    """Runs queries over sources, an epoch at a time, with a checkpoint."""
+
+    def __init__(self, checkpoint: str | Path | None, partitions: int, jobs: Jobs | None = None) -> None:
+        self.partitions = partitions
+        self.jobs = jobs or LocalJobs()
+        self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
+        if checkpoint is None:  # nobody can come back to it
+            weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
+        self.id = ""
+        """Tells this checkpoint from others; known once it is in use."""
+        self.manifests = Manifests(self.checkpoint)
+        self.tables = Tables()
+        self.table_files = TableFiles(self.checkpoint, self.tables)
+        self.queries: dict[str, HostQuery] = {}
+        self.sources: dict[str, Any] = {}
+        self.ledger = Ledger()
+        self.program = Program([], self.partitions)
+        self.supplied: dict[str, list[UserPunctuation]] = {}
+        self._opened = False
+        self._formerly: dict[str, str] = {}
+        """By query: the name that it had before this start, where that is another."""
+        self._under_way: int | None = None
+        self._told: dict[str, Progress] = {}
+        self._starts: dict[str, Any] = {}
+
+    @property
+    def epoch(self) -> int:
+        """The number of the step under way, or the next one."""
+        return self.ledger.sequence + 1 if self._under_way is None else self._under_way
+
+    def add(self, queries: Iterable[HostQuery], sources: Mapping[str, Any]) -> None:
+        """Run these queries too, from the next start on."""
+        self.queries |= {query.name: query for query in queries}
+        for name, source in sources.items():
+            if name not in self.sources:
+                self.sources[name] = source
+                self._starts[name] = getattr(source, "position", None)
+
+    def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
+        """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
+        seen = self.ledger.streams.get(node.name, StreamLedger()).known
+        waiting = self.supplied.setdefault(node.name, [])
+        bind_punctuations([*waiting, punctuation], node, seen)
+        waiting.append(punctuation)
+
+    def plan(self, asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> Plan:
+        """How queries run: those that the checkpoint knows find their operators again."""
+        if self._opened or manifest is None:
+            held = self.ledger.operators if self._opened else {}
+            return optimize(Plan.of(asked, held=held, distributed=True))
+        plan = optimize(Plan.of(asked, held=manifest.operators, distributed=True))
+        # Columns that are read no longer, or again, put nodes between others: names go by the node, not by the place.
+        self._formerly = renamed({name: plan[name] for name in asked}, manifest)
+        held = held_by(plan, manifest, self._formerly)
+        same = all(manifest.operators.get(name) == keys for name, keys in held.items())
+        return plan if same else optimize(Plan.of(asked, held=held, distributed=True))
+
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
+        """How queries run, or would."""
+        plan = self.plan(asked, None if self._opened else self.manifests.latest())
+        program = Program([Target(name, plan[name]) for name in asked], self.partitions)
+        return explain(
+            plan,
+            list(asked),
+            choice_of=lambda _: None,
+            place_of=self.places(program, sources),
+            path_of=self.row_path(program, sources),
+            unbounded=unbounded,
+        )
+
+    def places(self, program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node], str]:
+        """Where each node of a program is computed."""
+        return lambda _: "kernel"
+
+    def row_path(self, program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Source], str | None]:
+        """Which way the rows of a stream take, and why, where there are several."""
+        return lambda _: None
+
+    def run(
+        self,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        stopping: Callable[[], bool],
+        report: ReportTo,
+        quiet: Callable[[float], None],
+    ) -> None:
+        """Take epochs as the trigger says, until done or told to stop."""
+        try:
+            with locked(self.checkpoint):
+                self.id = checkpoint_id(self.checkpoint)
+                self.check_workers()
+                self._open()
+                refuse_start(self._known(), end_of_stream=end_of_stream)
+                self.take_epochs(trigger, stopping, report, quiet)
+                if not stopping():  # nobody knows when the next run is
+                    self.flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                finish(self.queries.values())
+        except BaseException:
+            # What is in hand may be half of an epoch: another start goes back to the last manifest.
+            self._opened = False
+            raise
+
+    # --- what another host does in its own way ----------------------------------------------------
+
+    def check_workers(self) -> None:
+        """Can tasks run where this host runs them? They run here."""
+
+    def take_epochs(
+        self, trigger: Trigger, stopping: Callable[[], bool], report: ReportTo, quiet: Callable[[float], None]
+    ) -> None:
+        """Take epochs as the trigger says."""
+        Drive(self, trigger, stopping, report, quiet).by_itself()
+
+    def read_all(self, timeout: float | None) -> bool:
+        """Wait for those who read for this host; True if they were done in time. Nobody reads for this one."""
+        return True
+
+    def held_sources(self) -> dict[str, Any]:
+        """The sources that the driver reads itself."""
+        return self.sources
+
+    def took(self, arrivals: Any) -> None:
+        """Note in the ledger what a step has read of each source."""
+        for name, source in self.held_sources().items():
+            if name in self.stream_ledgers():
+                self.stream_ledgers()[name].position = getattr(source, "position", None)
+
+    def best_layout(self) -> str:
+        """What should decide the partition that state is in."""
+        return GROUPS
+
+    def hand_over(self, sink: Any, rows: Any, sequence: int) -> None:
+        """Give a step's rows to a sink that is no folder."""
+        sink.write(rows, sequence)
+
+    # --- opening -------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Read the checkpoint, unless this host has it in hand already."""
+        if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
+            self._opened = False  # another driver has been here since
+        self._formerly = {}
+        manifest = None if self._opened else self.manifests.latest()
+        plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
+        targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
+        self.program = Program(targets, self.partitions)
+        if not self._opened:
+            self._rewind(manifest, plan)
+        claim_folders(self.queries.values(), self.id, self._formerly)
+        self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
+        self.ledger.forget(self.program)
+        if manifest is not None:
+            deliver(self, manifest.outputs, manifest.sequence, again=True)
+        lay_out(self, self.partitions if manifest is None else manifest.partitions)
+        if not self._opened:
+            self._tidy()
+            self.manifests.sweep()
+            sweep(sink for q in self.queries.values() for sink in folders(q))
+        self._opened = True
+
+    def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
+        """Forget everything since the last manifest; sources go back to where they were then."""
+        if manifest is not None:
+            texts = {target.name: plan_text(target.node) for target in self.program.targets}
+            check_states(plan, manifest, texts, self._formerly)
+            self.manifests.check(manifest)
+        self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
+        if manifest is not None:
+            held = held_by(plan, manifest, self._formerly)
+            self.ledger.rename(self._formerly)
+            self.ledger.operators |= held
+        self.table_files.rewind()
+        for name, source in self.held_sources().items():
+            position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
+            if not hasattr(source, "seek") or not hasattr(source, "position"):
+                check_unseekable(name, source, known=name in self.ledger.streams)
+            elif position is not None:
+                source.seek(position)
+
+    def drain(self, name: str) -> None:
+        """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
+        try:
+            with locked(self.checkpoint):
+                self.id = checkpoint_id(self.checkpoint)
+                self._open()
+                drain_query(self, name)
+        except BaseException:
+            self._opened = False
+            raise
+
+    # --- one epoch -----------------------------------------------------------------------------
+
+    def step(self, arrivals: Any, epoch: int, report: ReportTo, trigger: Trigger) -> None:
+        """Take an epoch's rows; operators learn what was known before them."""
+        began = time.monotonic()
+        # Where a flush follows, it is the end of the epoch.
+        let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
+        order = self.order({name: one.known for name, one in self.stream_ledgers().items()}, let)
+        supplied = self._waiting()
+        reports = self.jobs.step(self.program, order, arrivals, f"epoch {epoch}")
+        ran = time.monotonic()
+        refuse_rows(self._known(), self._rows_by_stream(reports))
+        for source in self.source_nodes():
+            batch = arrivals.local.get(source.name)
+            given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
+            seen = self.stream_ledgers()[source.name].known
+            self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
+        self.take_in(order, reports)
+        self.took(arrivals)
+        self.commit([one for r in reports for one in r.staged], epoch)
+        self._took(supplied)
+        rows = sum(self._rows_by_stream(reports).values())
+        report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
+        if isinstance(trigger, Every):
+            self.flush(report, end=False)
+
+    def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
+        """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+        if end and grows(self.program):
+            self.flush(report, end=False, let=let)
+        streams, supplied = self.stream_ledgers(), self._waiting()
+        for source in self.source_nodes():
+            given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
+            if given or now_of(source) is not None:  # time passes without rows too
+                self.ledger.learn(source, [], given, now_of(source))
+        target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
+        stops = Stops(self.program, self.ledger)
+        if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
+            self._took(supplied)  # it said nothing new
+            return
+        began = time.monotonic()
+        order = self.order(target, let)
+        reports = self.jobs.settle(self.program, order, "flush")
+        for name, progress in target.items():
+            streams[name].known = progress
+        self.take_in(order, reports)
+        self.commit([one for r in reports for one in r.staged], self.ledger.epoch)
+        self._took(supplied)
+        report(progress_report(self, 0, {"job": time.monotonic() - began}))
+
+    def _waiting(self) -> dict[str, list[UserPunctuation]]:
+        """What the caller has supplied, as of now: it may supply more while the step is under way."""
+        return {name: list(given) for name, given in self.supplied.items() if given}
+
+    def _took(self, supplied: Mapping[str, list[UserPunctuation]]) -> None:
+        """Forget supplied punctuation that a committed step has taken."""
+        for name, taken in supplied.items():
+            del self.supplied[name][: len(taken)]
+
+    def order(self, target: Mapping[str, Progress], let: Let) -> Order:
+        """What the tasks of the next step must know."""
+        stops = Stops(self.program, self.ledger)
+        now, self._told = stops.now(target, let)
+        judged = {name: one.known for name, one in self.stream_ledgers().items()}
+        index = {key: i for i, key in enumerate(self.program.keys)}
+        names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
+        sequence = self.ledger.sequence + 1
+        self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
+        order = Order(
+            sequence,
+            str(self.checkpoint),
+            stops.before,
+            now,
+            judged,
+            keys=self.program.keys,
+            attempt=uuid.uuid4().hex[:8],
+            tables=self.ledger.tables,
+            let=let,
+            layout=self.ledger.layout,
+        )
+        for segment in self.ledger.segments:
+            if segment.operator in index:
+                order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
+        for key, parts in self.ledger.facts.items():
+            if key in index:
+                order.facts |= {(index[key], partition): facts for partition, facts in parts.items()}
+        self._target = dict(target)
+        self._under_way = order.sequence
+        return order
+
+    def take_in(self, order: Order, reports: list[Report]) -> None:
+        """Let the ledger learn what the tasks of a step reported."""
+        self.ledger.absorb(self.program, reports)
+        self.ledger.sequence, self.ledger.told = order.sequence, self._told
+        for name, progress in self._target.items():
+            self.stream_ledgers()[name].advanced = progress
+
+    def commit(self, outputs: list[dict[str, Any]], epoch: int) -> None:
+        """Write the manifest; then publish what it names, and clear what nothing names."""
+        self.ledger.epoch = epoch
+        self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
+        self.table_files.commit()
+        deliver(self, outputs, self.ledger.sequence, again=False)
+        self._tidy()
+        self._under_way = None
+
+    def _tidy(self) -> None:
+        """Clear what nothing names; only between jobs, when nobody is writing."""
+        self.manifests.collect(Path(written.path) for written in self.ledger.tables.values())
+        for folder in (self.checkpoint / "staging").glob("*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def stream_ledgers(self) -> dict[str, StreamLedger]:
+        """By stream of the program: its ledger."""
+        for source in self.source_nodes():
+            self.ledger.streams.setdefault(source.name, StreamLedger())
+        return {source.name: self.ledger.streams[source.name] for source in self.source_nodes()}
+
+    def source_nodes(self) -> list[nodes.Source]:
+        """The streams of the program."""
+        return [node for node in self.program.nodes if isinstance(node, nodes.Source)]
+
+    def _known(self) -> dict[str, Progress]:
+        """By stream: what it has promised so far."""
+        return {name: one.known for name, one in self.stream_ledgers().items()}
+
+    def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
+        entrances = {self.program.index[id(node)]: node.name for node in self.source_nodes()}
+        found = dict.fromkeys(entrances.values(), 0)
+        for report in reports:
+            for i, meter in report.meters.items():
+                if i in entrances:
+                    found[entrances[i]] += meter.get("rows_in", 0)
+        return found
