@@ -1,6 +1,6 @@
 """A run to be killed: files in, windows or pairs out, a checkpoint in between. Says READY, then DONE with the books.
 
-python -m support.kill_target FOLDER PARTITIONS windows|pairs
+python -m support.kill_target FOLDER PARTITIONS windows|pairs spark|local
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ def local(folder: Path, what: str) -> tuple[Any, dict[str, int]]:
     return query, run.progress["queries"]["q"]["books"]
 
 
-def main(folder: Path, partitions: int, what: str) -> None:
+def main(folder: Path, partitions: int, what: str, host: str) -> None:
     """One life."""
-    engine = ms.Engine(checkpoint=folder / "ck", partitions=partitions)
-    sources = [frame(engine.spark, folder / name) for name in INPUTS[what]]
+    engine = ms.Engine(host=host, checkpoint=folder / "ck", partitions=partitions)
+    sources = [
+        ms.files(folder / name, "parquet", schema=SCHEMA) if host == "local" else frame(engine.spark, folder / name)
+        for name in INPUTS[what]
+    ]
     query = ASK[what](engine, *sources).to_parquet(folder / "out").to_csv(folder / "csv").to_json(folder / "json")
     query.late.to_parquet(folder / "late")
     query.rejected.to_parquet(folder / "rejected")
@@ -66,4 +69,4 @@ def main(folder: Path, partitions: int, what: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -593,7 +593,7 @@ def test_a_partition_that_did_not_run_is_noticed() -> None:
     made = program(3, "q")
     ledger = Ledger(operators=settle_keys(made, {}))
 
-    with pytest.raises(RunError, match="partition 1 of 3 was left out by Spark"):
+    with pytest.raises(RunError, match="partition 1 of 3 was left out"):
         ledger.absorb(made, [reported(made, 0), reported(made, 2)])
 
 

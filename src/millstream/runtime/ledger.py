@@ -128,7 +128,7 @@ class Ledger:
             for partition in range(program.partitions if spread(node) else 1):
                 if (program.keys[i], partition) not in ran:
                     raise RunError(
-                        f"partition {partition} of {program.partitions} was left out by Spark",
+                        f"partition {partition} of {program.partitions} was left out",
                         hint="The epoch is not committed. Please report this, with Spark's version and settings.",
                     )
 
