@@ -39,7 +39,10 @@ class Stage:
         sinks = program.targets[target].sinks.get(output, [])
         for number, sink in enumerate(sinks):
             if isinstance(sink, FolderSink):
-                for hidden, visible in sink.stage(rows, f"part-{self.sequence:08d}-{self.place}", f"-{self.attempt}"):
+                staged = sink.stage(rows, f"part-{self.sequence:08d}-{self.place}", f"-{self.attempt}")
+                for folder in {hidden.parent for hidden, _ in staged}:
+                    sync(folder)  # the manifest names these files, so their names must be on the disk before it is
+                for hidden, visible in staged:
                     names = {"hidden": hidden, "visible": visible}
                     relative = {name: path.relative_to(sink.folder).as_posix() for name, path in names.items()}
                     out.append({"sink": "folder", "folder": str(sink.folder), **relative})
