@@ -21,6 +21,7 @@ import millstream as ms
 from millstream.core.errors import MillstreamError, RunError, SinkError, SourceError, StateError
 from millstream.kernels.partition import partition_of
 from millstream.spark.reduce import GOOD, native_reduce, partition_column
+from millstream.state.local_storage import LocalStorage
 from millstream.state.manifest import Manifests
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
@@ -234,7 +235,7 @@ def test_spark_and_kernels_send_a_group_to_the_same_partition(spark: Any) -> Non
 def test_an_epoch_with_a_manifest_is_not_done_again(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     with pulled("after publishing", 1):
         assert isinstance(ended(place.engine().start(ms.available_now())), RunError)
-    manifest = Manifests(place.checkpoint).latest()
+    manifest = Manifests(LocalStorage(place.checkpoint)).latest()
     assert manifest is not None
     assert 1 == manifest.epoch
     assert ["0"] == [path.name for path in (place.checkpoint / "spark" / "commits").glob("[0-9]*")]
@@ -307,9 +308,9 @@ def latest(root: Path) -> Path:
 
 
 def segment(root: Path) -> Path:
-    manifest = Manifests(root / "ck").latest()
+    manifest = Manifests(LocalStorage(root / "ck")).latest()
     assert manifest is not None
-    return Path(next(manifest.files()).path)
+    return root / "ck" / next(manifest.files()).key
 
 
 def altered(data: bytes) -> bytes:
@@ -349,7 +350,7 @@ def test_damage_is_named_and_nothing_is_skipped(tmp_path: Path, broken_off: Plac
 
 def test_falling_back_repeats_what_the_newer_epochs_had_done(tmp_path: Path, broken_off: Place) -> None:
     place = copied(broken_off, tmp_path)
-    manifests = Manifests(place.checkpoint)
+    manifests = Manifests(LocalStorage(place.checkpoint))
     for sequence in manifests.sequences()[1:]:
         (place.checkpoint / "manifests" / f"{sequence:08d}.json").unlink()
     manifest = manifests.latest()
@@ -578,7 +579,7 @@ def test_a_file_cut_short_stops_the_run_and_the_next_goes_on(place: Place) -> No
     error = ended(place.engine().start(ms.available_now()))
     assert isinstance(error, RunError)
     readable(error, "0002.parquet")
-    manifest = Manifests(place.checkpoint).latest()
+    manifest = Manifests(LocalStorage(place.checkpoint)).latest()
     assert manifest is not None
     assert 1 == manifest.epoch
     path.write_bytes(whole)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from millstream.runtime import tasks
 from millstream.runtime.durable import deliver as delivery
 from millstream.runtime.durable import host as host_module
 from millstream.state import manifest as manifest_module
+from millstream.state.local_storage import LocalStorage
 
 
 class CrashError(Exception):
@@ -54,13 +54,14 @@ def _after(plug: Plug, real: Any) -> Any:
 def _torn(plug: Plug, real: Any) -> Any:
     """A manifest of which half is on disk, under the name it has until it is whole."""
 
-    def call(path: Path, text: str) -> bool:
-        if plug.left == 0 and path.suffix == ".json":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_name(f".{path.name}.cafe").write_text(text[: len(text) // 2])
-        if path.suffix == ".json":
+    def call(storage: LocalStorage, key: str, data: bytes) -> bool:
+        if key.endswith(".json"):
+            if plug.left == 0:
+                folder = (storage.root / key).parent
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / ".~cafe").write_bytes(data[: len(data) // 2])
             plug.reached()
-        return real(path, text)
+        return real(storage, key, data)
 
     return call
 
@@ -81,7 +82,7 @@ STEPS: dict[str, tuple[Any, str, Any]] = {
     "while state is written": (tasks, "write_table", _after),
     "after the job": (host_module.DurableHost, "take_in", _before),
     "before the manifest": (manifest_module.Manifests, "write", _before),
-    "while the manifest is written": (manifest_module, "write_text_once", _torn),
+    "while the manifest is written": (LocalStorage, "put_if_absent", _torn),
     "after the manifest": (host_module, "deliver", _before),
     "between two files": (delivery, "publish", _half),
     "after publishing": (host_module, "deliver", _after),

@@ -63,7 +63,7 @@ def test_a_disk_without_syncs_would_be_seen(tmp_path: Path, monkeypatch: pytest.
     write_files(data / "in", some_rows(2, 30, late_from=1))
     root.mkdir()
     with watched(root, tmp_path / "kept") as disk:
-        monkeypatch.setattr("millstream.state.files.sync", lambda _: None)
+        monkeypatch.setattr("millstream.state.local_storage.sync", lambda _: None)
         assert one_life(root, data, "windows", end=False) is None
     disk.after_power_loss(again)
 

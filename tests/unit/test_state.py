@@ -42,7 +42,8 @@ from millstream.runtime.sinks.parquet import ParquetSink
 from millstream.runtime.staging import Stage, publish, sweep
 from millstream.runtime.tasks import open_state, save_state
 from millstream.state.codec import plain, restore
-from millstream.state.files import Written, read_table, verify, write_table, write_text
+from millstream.state.files import Written, read_table, verify, write_table
+from millstream.state.local_storage import LocalStorage
 from millstream.state.manifest import FORMAT, KEPT, Manifest, Manifests, SavedSegment
 from millstream.state.store import Segment
 from support.harness import SCHEMA
@@ -117,28 +118,31 @@ TABLE = pa.table({KEY: [1, 2, 3], "k": ["a", None, "b"]})
 
 
 def test_a_table_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    written = write_table(tmp_path / "deep" / "t.arrow", TABLE)
+    storage = LocalStorage(tmp_path)
+    written = write_table(storage, "deep/t.arrow", TABLE)
 
-    assert TABLE.equals(read_table(Path(written.path)))
+    assert "deep/t.arrow" == written.key
+    assert TABLE.equals(read_table(storage, written.key))
     assert 3 == written.rows
-    assert Path(written.path).stat().st_size == written.length
-    assert verify(written) is None
+    assert (tmp_path / "deep" / "t.arrow").stat().st_size == written.length
+    assert verify(storage, written) is None
     assert ["t.arrow"] == [path.name for path in (tmp_path / "deep").iterdir()]
 
 
 def test_damage_is_told_by_length_and_checksum(tmp_path: Path) -> None:
-    written = write_table(tmp_path / "t.arrow", TABLE)
-    path, whole = Path(written.path), Path(written.path).read_bytes()
+    storage = LocalStorage(tmp_path)
+    written = write_table(storage, "t.arrow", TABLE)
+    path, whole = tmp_path / "t.arrow", (tmp_path / "t.arrow").read_bytes()
 
     path.write_bytes(whole[:-7])
-    short = verify(written)
+    short = verify(storage, written)
     path.write_bytes(whole[:300] + bytes([whole[300] ^ 1]) + whole[301:])
-    altered = verify(written)
+    altered = verify(storage, written)
     path.unlink()
 
     assert f"has {len(whole) - 7} bytes instead of {len(whole)}" == short
     assert "has another checksum than when it was written" == altered
-    assert "is missing" == verify(written)
+    assert "is missing" == verify(storage, written)
 
 
 @pytest.mark.parametrize("damage", [b"", b"ARROW1\0\0 and then nothing that Arrow knows"])
@@ -146,10 +150,12 @@ def test_a_segment_that_cannot_be_read_is_named(tmp_path: Path, damage: bytes) -
     (tmp_path / "t.arrow").write_bytes(damage)
 
     with pytest.raises(StateError, match=r"cannot read the segment .*t\.arrow"):
-        read_table(tmp_path / "t.arrow")
+        read_table(LocalStorage(tmp_path), "t.arrow")
 
 
-@pytest.mark.parametrize("write", [lambda path: write_table(path, TABLE), lambda path: write_text(path, "new")])
+@pytest.mark.parametrize(
+    "write", [lambda storage, key: write_table(storage, key, TABLE), lambda storage, key: storage.put(key, b"new")]
+)
 def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any) -> None:
     target = tmp_path / "file"
     target.write_text("old")
@@ -159,32 +165,34 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(StateError, match=r"cannot write .*file: .*No space left on device"):
-        write(target)
+        write(LocalStorage(tmp_path), "file")
 
     assert "old" == target.read_text()
     assert ["file"] == [path.name for path in tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("write", [lambda path: write_table(path, TABLE), lambda path: write_text(path, "new")])
+@pytest.mark.parametrize(
+    "write", [lambda storage, key: write_table(storage, key, TABLE), lambda storage, key: storage.put(key, b"new")]
+)
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path, write: Any) -> None:
     (tmp_path / "state").write_text("a file where a folder should be")
 
     with pytest.raises(StateError, match=r"cannot write .*state/x"):
-        write(tmp_path / "state" / "x")
+        write(LocalStorage(tmp_path), "state/x")
 
 
 # --- manifests --------------------------------------------------------------------------------------
 
 
 def saved(root: Path, sequence: int, name: str = "fixed") -> SavedSegment:
-    written = write_table(root / "state" / "op" / "00000" / f"{sequence:08d}-0-{name}.arrow", TABLE)
+    written = write_table(LocalStorage(root), f"state/op/00000/{sequence:08d}-0-{name}.arrow", TABLE)
     return SavedSegment("op", 0, 1, 3, {name: written})
 
 
 def commit(root: Path, sequence: int, **more: Any) -> Manifest:
     given: dict[str, Any] = {"segments": [saved(root, sequence)], **more}
     manifest = Manifest(sequence=sequence, epoch=100 + sequence, version="0", partitions=2, queries={"q": "p"}, **given)
-    Manifests(root).write(manifest)
+    Manifests(LocalStorage(root)).write(manifest)
     return manifest
 
 
@@ -193,7 +201,7 @@ def path_of(root: Path, sequence: int) -> Path:
 
 
 def test_a_manifest_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    assert Manifests(tmp_path).latest() is None
+    assert Manifests(LocalStorage(tmp_path)).latest() is None
     manifest = commit(
         tmp_path,
         7,
@@ -205,18 +213,18 @@ def test_a_manifest_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         frames=["s"],
     )
 
-    assert manifest == Manifests(tmp_path).latest()
-    assert [7] == Manifests(tmp_path).sequences()
+    assert manifest == Manifests(LocalStorage(tmp_path)).latest()
+    assert [7] == Manifests(LocalStorage(tmp_path)).sequences()
 
 
 def test_the_latest_manifest_is_that_of_the_greatest_number(tmp_path: Path) -> None:
     for sequence in (9, 10, 8):
         commit(tmp_path, sequence)
     path_of(tmp_path, 10).with_name("11 (copy).json").write_text("somebody's copy")
-    path_of(tmp_path, 10).with_name(".00000012.json.cafe").write_text('{"format": 1, "bo')
+    path_of(tmp_path, 10).with_name(".~00000012.json.cafe").write_text('{"format": 1, "bo')
 
-    latest = Manifests(tmp_path).latest()
-    Manifests(tmp_path).sweep()
+    latest = Manifests(LocalStorage(tmp_path)).latest()
+    Manifests(LocalStorage(tmp_path)).sweep()
 
     assert latest is not None
     assert 110 == latest.epoch
@@ -228,13 +236,13 @@ def test_the_latest_manifest_is_that_of_the_greatest_number(tmp_path: Path) -> N
 def test_a_checkpoint_can_be_moved(tmp_path: Path) -> None:
     commit(tmp_path / "here", 1)
     shutil.move(tmp_path / "here", tmp_path / "there")
-    there = Manifests(tmp_path / "there")
+    there = Manifests(LocalStorage(tmp_path / "there"))
 
     manifest = there.latest()
 
     assert manifest is not None
     there.check(manifest)
-    assert [tmp_path / "there"] == list({Path(w.path).parents[3] for w in manifest.files()})
+    assert ["state/op/00000/00000001-0-fixed.arrow"] == [w.key for w in manifest.files()]
     assert [] == there.collect(())
 
 
@@ -244,7 +252,7 @@ CORRUPTIONS: dict[str, Any] = {
     "no JSON": lambda _: "manifest",
     "another JSON": lambda _: "[1, 2]",
     "a field gone": lambda text: text.replace('"sha256"', '"sha1"'),
-    "a format that is none": lambda text: text.replace('"format": 1', '"format": "one"'),
+    "a format that is none": lambda text: text.replace('"format": 2', '"format": "one"'),
     "a digit changed": lambda text: text.replace('\\"epoch\\": 103', '\\"epoch\\": 104'),
 }
 
@@ -258,7 +266,7 @@ def test_a_corrupt_manifest_is_named_with_the_epoch_to_fall_back_to(tmp_path: Pa
     assert before != path_of(tmp_path, 3).read_text()
 
     with pytest.raises(StateError) as caught:
-        Manifests(tmp_path).latest()
+        Manifests(LocalStorage(tmp_path)).latest()
 
     assert f"the manifest {path_of(tmp_path, 3)} " in caught.value.fact
     assert f"fall back to epoch 102 ({path_of(tmp_path, 2)})" in (caught.value.hint or "")
@@ -270,12 +278,12 @@ def test_the_epoch_to_fall_back_to_is_one_that_is_whole(tmp_path: Path) -> None:
     path_of(tmp_path, 2).write_text("{")
     path_of(tmp_path, 3).write_text("{")
     with pytest.raises(StateError, match="fall back to epoch 101 "):
-        Manifests(tmp_path).latest()
+        Manifests(LocalStorage(tmp_path)).latest()
 
     next((tmp_path / "state").rglob("00000001-*")).unlink()
 
     with pytest.raises(StateError, match="no earlier epoch is whole"):
-        Manifests(tmp_path).latest()
+        Manifests(LocalStorage(tmp_path)).latest()
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
@@ -284,7 +292,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path_of(tmp_path, 1).write_text(json.dumps({**outer, "format": FORMAT + 1}))
 
     with pytest.raises(StateError, match=f"has format {FORMAT + 1}, and this engine knows up to {FORMAT}"):
-        Manifests(tmp_path).latest()
+        Manifests(LocalStorage(tmp_path)).latest()
 
 
 @pytest.mark.parametrize(
@@ -299,12 +307,12 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
 def test_a_segment_that_is_not_what_it_was_is_named(tmp_path: Path, damage: Any, said: str) -> None:
     commit(tmp_path, 1)
     manifest = commit(tmp_path, 2)
-    Manifests(tmp_path).check(manifest)
-    path = Path(next(manifest.files()).path)
+    Manifests(LocalStorage(tmp_path)).check(manifest)
+    path = tmp_path / next(manifest.files()).key
     damage(path)
 
     with pytest.raises(StateError) as caught:
-        Manifests(tmp_path).check(manifest)
+        Manifests(LocalStorage(tmp_path)).check(manifest)
 
     assert caught.value.fact.startswith(f"the segment {path} ")
     assert said in caught.value.fact
@@ -315,25 +323,27 @@ def test_a_segment_that_is_not_what_it_was_is_named(tmp_path: Path, damage: Any,
 def test_what_no_kept_manifest_names_is_removed(tmp_path: Path) -> None:
     for sequence in range(6):
         commit(tmp_path, sequence)
-    orphan = tmp_path / "state" / "op" / "00001" / "00000005-0-fixed.arrow"
-    torn = orphan.with_name(".00000006-0-fixed.arrow.cafe")
-    in_use = orphan.with_name("00000007-0-fixed.arrow")
-    for path in (orphan, torn, in_use):
-        write_table(path, TABLE)
-    manifests = Manifests(tmp_path)
+    storage = LocalStorage(tmp_path)
+    orphan, in_use = "state/op/00001/00000005-0-fixed.arrow", "state/op/00001/00000007-0-fixed.arrow"
+    for key in (orphan, in_use):
+        write_table(storage, key, TABLE)
+    torn = tmp_path / "state" / "op" / "00001" / ".~cafe"
+    torn.write_bytes(b"half of a tab")
+    manifests = Manifests(LocalStorage(tmp_path))
 
     removed = manifests.collect([in_use])
 
-    assert {orphan, torn, *(Path(saved_path(tmp_path, n)) for n in range(6 - KEPT))} == set(removed)
+    assert {orphan, *(saved_key(n) for n in range(6 - KEPT))} == set(removed)
+    assert not torn.exists()
     assert [3, 4, 5] == manifests.sequences()
     for sequence in (3, 4, 5):
         manifests.check(manifests.read(sequence))
-    assert in_use.exists()
+    assert storage.get(in_use) is not None
     assert [] == manifests.collect([in_use])
 
 
-def saved_path(root: Path, sequence: int) -> str:
-    return str(root / "state" / "op" / "00000" / f"{sequence:08d}-0-fixed.arrow")
+def saved_key(sequence: int) -> str:
+    return f"state/op/00000/{sequence:08d}-0-fixed.arrow"
 
 
 def test_nothing_is_removed_while_a_kept_manifest_cannot_be_read(
@@ -344,10 +354,10 @@ def test_nothing_is_removed_while_a_kept_manifest_cannot_be_read(
     path_of(tmp_path, 3).write_text("{")
     files = set((tmp_path / "state").rglob("*"))
 
-    assert [] == Manifests(tmp_path).collect(())
+    assert [] == Manifests(LocalStorage(tmp_path)).collect(())
 
     assert files == set((tmp_path / "state").rglob("*"))
-    assert [0, 1, 2, 3, 4] == Manifests(tmp_path).sequences()
+    assert [0, 1, 2, 3, 4] == Manifests(LocalStorage(tmp_path)).sequences()
     assert f"{path_of(tmp_path, 3)} cannot be read" in caplog.text
 
 
@@ -403,17 +413,18 @@ def test_state_is_cut_anew_for_another_number_of_partitions(tmp_path: Path) -> N
     settle_keys(five, ledger.operators)
     (stop, _) = next(two.stops())
     key = two.keys[stop]
+    storage = LocalStorage(tmp_path)
     rows = pa.table({KEY: list(range(40)), "k": [f"k{i % 9}" for i in range(40)], "n": list(range(40))})
     for partition, part in split(rows, ["k"], 2):
-        written = write_table(tmp_path / "state" / key / f"{partition:05d}" / "old.arrow", part)
+        written = write_table(storage, f"state/{key}/{partition:05d}/old.arrow", part)
         ledger.segments.append(SavedSegment(key, partition, 0, 39, {"fixed": written}))
     ledger.facts = {key: {0: {0: {"last": 3}}, 1: {0: {"last": 7}}}}
-    old = {w.path: Path(w.path).read_bytes() for s in ledger.segments for w in s.tables.values()}
+    old = {w.key: storage.get(w.key) for s in ledger.segments for w in s.tables.values()}
 
-    repartition(ledger, five, tmp_path, 2)
+    repartition(ledger, five, storage, 2)
 
     assert 5 == ledger.sequence
-    found = {s.partition: read_table(Path(s.tables["fixed"].path)) for s in ledger.segments}
+    found = {s.partition: read_table(storage, s.tables["fixed"].key) for s in ledger.segments}
     assert rows.equals(pa.concat_tables(found.values()).sort_by("n"))
     assert {partition: part["n"].to_pylist() for partition, part in split(rows, ["k"], 5)} == {
         partition: sorted(part["n"].to_pylist()) for partition, part in found.items()
@@ -421,7 +432,7 @@ def test_state_is_cut_anew_for_another_number_of_partitions(tmp_path: Path) -> N
     assert {p: {0: {"last": 7}} for p in range(5)} == ledger.facts[key]
     assert all((s.low, s.high) == (min(n := found[s.partition][KEY].to_pylist()), max(n)) for s in ledger.segments)
     # A kill before the next manifest must find everything that the last one names.
-    assert old == {path: Path(path).read_bytes() for path in old}
+    assert old == {key: storage.get(key) for key in old}
 
 
 def test_of_two_copies_of_a_fact_the_greater_is_true() -> None:
@@ -438,9 +449,9 @@ def test_a_new_segment_is_never_taken_for_one_that_was_dropped(tmp_path: Path) -
     made = program(1, "q")
     settle_keys(made, {})
     (stop, _) = next(made.stops())
-    written = write_table(tmp_path / "old.arrow", TABLE)
+    written = write_table(LocalStorage(tmp_path), "old.arrow", TABLE)
     on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": written})
-    order = Order(5, str(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
+    order = Order(5, LocalStorage(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
     operator = made.operator(stop)
     loaded = open_state(operator, order, stop, 0)
     operator.store.replace([])
@@ -450,9 +461,9 @@ def test_a_new_segment_is_never_taken_for_one_that_was_dropped(tmp_path: Path) -
     report = Report()
     save_state(operator, order, made.keys[stop], 0, loaded, report)
 
-    paths = [one["tables"]["fixed"]["path"] for one in report.segments]
+    paths = [one["tables"]["fixed"]["key"] for one in report.segments]
     assert len(fresh) == len(set(paths))
-    assert written.path not in paths
+    assert written.key not in paths
     assert [len(one.tables["fixed"]) for one in fresh] == [one["tables"]["fixed"]["rows"] for one in report.segments]
 
 
@@ -460,8 +471,8 @@ def test_a_segment_that_stays_is_not_written_again(tmp_path: Path) -> None:
     made = program(1, "q")
     settle_keys(made, {})
     (stop, _) = next(made.stops())
-    on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": write_table(tmp_path / "old.arrow", TABLE)})
-    order = Order(5, str(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
+    on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": write_table(LocalStorage(tmp_path), "old.arrow", TABLE)})
+    order = Order(5, LocalStorage(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
     operator = made.operator(stop)
     loaded = open_state(operator, order, stop, 0)
     report = Report()
@@ -480,7 +491,7 @@ def staged(folder: Path, attempt: str) -> list[dict[str, Any]]:
     sink = ParquetSink(folder)
     sink.claim(Owner("ck", "q", "results"))
     made.targets[0].sinks["results"] = [sink]
-    return Stage(folder / "none", 7, "1-00003", attempt).write(made, 0, "results", TABLE)
+    return Stage(LocalStorage(folder / "none"), 7, "1-00003", attempt).write(made, 0, "results", TABLE)
 
 
 def test_what_is_staged_is_seen_by_nobody_until_it_is_published_and_again_changes_nothing(tmp_path: Path) -> None:
@@ -597,12 +608,12 @@ def test_a_partition_that_did_not_run_is_noticed() -> None:
         ledger.absorb(made, [reported(made, 0), reported(made, 2)])
 
 
-def test_the_ledger_is_the_same_from_its_manifest(tmp_path: Path) -> None:
+def test_the_ledger_is_the_same_from_its_manifest() -> None:
     made = program(2, "q")
     ledger = Ledger(operators=settle_keys(made, {}), frames=["s"], epoch=4, sequence=6)
     (stop, _) = next(made.stops())
     source = next(n for n in made.nodes if type(n).__name__ == "Source")
-    written = Written(str(tmp_path / "state" / "x.arrow"), 10, 20, 30)
+    written = Written("state/x.arrow", 10, 20, 30)
     segment = asdict(SavedSegment(made.keys[stop], 1, 0, 2, {"fixed": written}))
     seen = {"stream": "s", "at": 0, "rows": 2, "high": 12, "high_before_tail": 0, "tail": (), "groups": {}}
     first = reported(made, 0, meters={stop: {"rows_in": 5, "open_windows": 2}}, seen=[seen], rows={"q": 3})
@@ -663,7 +674,7 @@ def test_types_of_keys_survive(tmp_path: Path) -> None:
     facts = {"op": {0: {0: {"counts": {key: i for i, key in enumerate(keys)}}}}}
     commit(tmp_path, 1, facts=facts)
 
-    manifest = Manifests(tmp_path).latest()
+    manifest = Manifests(LocalStorage(tmp_path)).latest()
 
     assert manifest is not None
     assert facts == manifest.facts

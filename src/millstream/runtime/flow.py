@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from millstream.runtime.staging import Stage
 from millstream.runtime.table_files import Versions, give_tables
 from millstream.state.files import Written
 from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.storage import Storage
 
 
 @dataclass(slots=True)
@@ -29,7 +29,8 @@ class Order:
     """What the driver tells every task of an epoch."""
 
     sequence: int
-    checkpoint: str
+    storage: Storage
+    """The checkpoint."""
     before: Mapping[int, Sequence[Progress]]
     """By node: the progress its inputs had when it last ran."""
     now: Mapping[int, Sequence[Progress]]
@@ -52,7 +53,7 @@ class Order:
 
     def stage(self, place: str) -> Stage:
         """Where a task of this epoch stages its results."""
-        return Stage(Path(self.checkpoint) / "staging", self.sequence, place, self.attempt)
+        return Stage(self.storage, self.sequence, place, self.attempt)
 
 
 class Flow:
@@ -82,7 +83,7 @@ class Flow:
                 continue
             if reader not in self.passing:
                 self.passing[reader] = self.program.operator(reader)
-                give_tables(self.passing[reader], self.order.tables)
+                give_tables(self.passing[reader], self.order.storage, self.order.tables)
             for table in self.passing[reader].take(port, rows):
                 self.leave(reader, table)
 

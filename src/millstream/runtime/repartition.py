@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,13 @@ from millstream.runtime.program import Program, partition_columns
 from millstream.runtime.route import original, shares, spread
 from millstream.state.files import read_table, write_table
 from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.storage import Storage
 from millstream.state.store import Segment
 
 _PLACE = "__ms_place"
 
 
-def repartition(ledger: Ledger, program: Program, checkpoint: Path, before: int) -> None:
+def repartition(ledger: Ledger, program: Program, storage: Storage, before: int) -> None:
     """Cut the ledger's segments, of `before` partitions, for the program's, as a step that touches nothing there is."""
     ledger.sequence += 1
     segments: list[SavedSegment] = []
@@ -32,10 +32,10 @@ def repartition(ledger: Ledger, program: Program, checkpoint: Path, before: int)
     for i, node in program.stops():
         key = program.keys[i]
         mine = [segment for segment in ledger.segments if segment.operator == key]
-        for number, moved in enumerate(_moved(node, mine, before, program.partitions)):
-            folder = checkpoint / "state" / key / f"{moved.partition:05d}"
+        for number, moved in enumerate(_moved(storage, node, mine, before, program.partitions)):
+            folder = f"state/{key}/{moved.partition:05d}"
             written = {
-                name: write_table(folder / f"{ledger.sequence:08d}-moved-{number}-{name}.arrow", table)
+                name: write_table(storage, f"{folder}/{ledger.sequence:08d}-moved-{number}-{name}.arrow", table)
                 for name, table in moved.tables.items()
             }
             segments.append(SavedSegment(key, moved.partition, moved.low, moved.high, written, moved.part))
@@ -57,19 +57,23 @@ class _Moved:
     tables: dict[str, pa.Table]
 
 
-def _moved(node: nodes.Node, saved: Sequence[SavedSegment], before: int, now: int) -> Iterator[_Moved]:
+def _moved(
+    storage: Storage, node: nodes.Node, saved: Sequence[SavedSegment], before: int, now: int
+) -> Iterator[_Moved]:
     if isinstance(node, nodes.Join):
-        yield from _of_join(node, saved, before, now)
+        yield from _of_join(storage, node, saved, before, now)
     elif isinstance(node, nodes.AsOf):
-        yield from _of_as_of(node, saved, now)
+        yield from _of_as_of(storage, node, saved, now)
     else:
-        yield from _cut(saved, partition_columns(node), now)
+        yield from _cut(storage, saved, partition_columns(node), now)
 
 
-def _of_join(node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: int) -> Iterator[_Moved]:
+def _of_join(
+    storage: Storage, node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: int
+) -> Iterator[_Moved]:
     """The rows of each side, each once though several partitions had it, to where they meet now."""
     for one in saved:
-        tables = {name: read_table(Path(written.path)) for name, written in one.tables.items()}
+        tables = {name: read_table(storage, written.key) for name, written in one.tables.items()}
         side = next(i for i, name in enumerate(SIDES) if name in tables)
         held = opened(Segment(tables, one.low, one.high), side)
         keep = original(node, side, held.rows, before, one.partition)
@@ -81,21 +85,23 @@ def _of_join(node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: 
             yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
 
 
-def _of_as_of(node: nodes.AsOf, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
+def _of_as_of(storage: Storage, node: nodes.AsOf, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
     """The rows of each side to where those of one key meet now."""
     for one in saved:
         for name, written in one.tables.items():
-            for partition, part in shares(node, SIDES.index(name), read_table(Path(written.path)), now):
+            for partition, part in shares(node, SIDES.index(name), read_table(storage, written.key), now):
                 yield _Moved(one.part, partition, one.low, one.high, {name: part})
 
 
-def _cut(saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int) -> Iterator[_Moved]:
+def _cut(storage: Storage, saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int) -> Iterator[_Moved]:
     """The segments' tables of one part and shape joined, and cut by partition."""
     shapes: dict[tuple[int, tuple[str, ...]], list[SavedSegment]] = {}
     for one in saved:
         shapes.setdefault((one.part, tuple(sorted(one.tables))), []).append(one)
     for (part, names), found in shapes.items():
-        joined = {name: pa.concat_tables([read_table(Path(one.tables[name].path)) for one in found]) for name in names}
+        joined = {
+            name: pa.concat_tables([read_table(storage, one.tables[name].key) for one in found]) for name in names
+        }
         low, high = min(one.low for one in found), max(one.high for one in found)
         for partition, tables in split_segment(joined, columns, partitions):
             covers = covering(tables, Segment(tables, low, high))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +16,13 @@ from millstream.runtime.program import Program
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.sinks.owner import owns
-from millstream.state.files import read_table, sync, write_table
+from millstream.state.files import read_table, write_table
+from millstream.state.local_storage import LocalStorage
 from millstream.state.paths import inside
+from millstream.state.storage import Storage
 
+STAGING = "staging/"
+"""Where rows wait for sinks that are no folders."""
 log = logging.getLogger("millstream.runtime")
 
 
@@ -25,7 +30,8 @@ log = logging.getLogger("millstream.runtime")
 class Stage:
     """Where one task stages what leaves: names are a function of sequence, output and the task's place."""
 
-    folder: Path
+    storage: Storage
+    """The checkpoint."""
     sequence: int
     place: str
     """Which task of the step it is: no two tasks of a step have one place."""
@@ -39,21 +45,16 @@ class Stage:
         sinks = program.targets[target].sinks.get(output, [])
         for number, sink in enumerate(sinks):
             if isinstance(sink, FolderSink):
-                staged = sink.stage(rows, f"part-{self.sequence:08d}-{self.place}", f"-{self.attempt}")
-                for folder in {hidden.parent for hidden, _ in staged}:
-                    sync(folder)  # the manifest names these files, so their names must be on the disk before it is
-                for hidden, visible in staged:
-                    names = {"hidden": hidden, "visible": visible}
-                    relative = {name: path.relative_to(sink.folder).as_posix() for name, path in names.items()}
-                    out.append({"sink": "folder", "folder": str(sink.folder), **relative})
+                name = f"part-{self.sequence:08d}-{self.place}"
+                for hidden, visible in sink.stage(rows, name, f"-{self.attempt}"):
+                    out.append({"sink": "folder", "folder": str(sink.folder), "hidden": hidden, "visible": visible})
             elif not isinstance(sink, DiscardSink):
                 others.append(number)
         if others:
             query = program.targets[target].name
-            name = f"{target}-{output}-{self.place}-{self.attempt}.arrow"
-            written = write_table(self.folder / f"{self.sequence:08d}" / name, rows)
-            path = Path(written.path).relative_to(self.folder.parent).as_posix()
-            out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": path})
+            key = f"{STAGING}{self.sequence:08d}-{target}-{output}-{self.place}-{self.attempt}.arrow"
+            write_table(self.storage, key, rows)
+            out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": key})
         return out
 
 
@@ -62,71 +63,61 @@ def publish(staged: Sequence[dict[str, Any]], checkpoint: str, *, again: bool) -
 
     Only folders that `checkpoint` has written to are touched, whatever a manifest says.
     """
-    changed: set[Path] = set()
     for one in staged:
         if one["sink"] != "folder":
             continue
-        hidden, visible = _named(one, checkpoint)
-        changed.add(visible.parent)
+        folder, hidden, visible = _named(one, checkpoint)
         try:
-            hidden.replace(visible)
-        except FileNotFoundError:
-            if visible.exists():
-                continue
-            if not again:
-                raise SinkError(f'"{hidden}" is gone before it was published', hint="Who removed it?") from None
-            log.warning('"%s" is not there: published, and moved away since?', visible)
-        except OSError as error:
+            moved = folder.move(hidden, visible)
+        except StateError as error:
             raise SinkError(
-                f'"{visible}" cannot be given its name: {error}',
-                hint="The epoch is committed; the next start publishes what is missing.",
+                error.fact, hint="The epoch is committed; the next start publishes what is missing."
             ) from error
-    for folder in changed:  # the next manifest no longer names these files
-        if folder.is_dir():
-            sync(folder)
+        if moved or folder.size(visible) is not None:
+            continue
+        if not again:
+            raise SinkError(f'"{folder.name(hidden)}" is gone before it was published', hint="Who removed it?")
+        log.warning('"%s" is not there: published, and moved away since?', folder.name(visible))
 
 
-def _named(one: dict[str, Any], checkpoint: str) -> tuple[Path, Path]:
-    """The two names of a staged file, if they are what a sink of this checkpoint would have given it."""
-    folder = Path(str(one["folder"]))
-    hidden, visible = (inside(folder, str(one[name])) for name in ("hidden", "visible"))
+def _named(one: dict[str, Any], checkpoint: str) -> tuple[Storage, str, str]:
+    """The folder and the two keys of a staged file, if they are what a sink of this checkpoint would have given it."""
+    path = Path(str(one["folder"]))
+    hidden, visible = (PurePosixPath(str(one[name])) for name in ("hidden", "visible"))
     if (
-        hidden is None
-        or visible is None
+        inside(path, str(hidden)) is None
+        or inside(path, str(visible)) is None
         or hidden.parent != visible.parent
         or not hidden.name.startswith(".part-")
         or not visible.name.startswith("part-")
     ):
         raise StateError(
-            f"the manifest would have {one['hidden']!r} renamed to {one['visible']!r} in {folder}, which no sink does",
+            f"the manifest would have {one['hidden']!r} renamed to {one['visible']!r} in {path}, which no sink does",
             hint="It was changed by somebody. Restore the checkpoint.",
         )
-    if folder.is_dir() and not owns(folder, checkpoint):
+    folder = LocalStorage(path)
+    if path.is_dir() and not owns(folder, checkpoint):
         raise StateError(
-            f"the manifest would have files published in {folder}, which this checkpoint has never written to",
+            f"the manifest would have files published in {path}, which this checkpoint has never written to",
             hint="If the folder was cleared, clear the checkpoint too; else restore the folder.",
         )
-    return hidden, visible
+    return folder, str(hidden), str(visible)
 
 
 def sweep(sinks: Iterable[FolderSink]) -> None:
     """Remove what broken attempts staged for these sinks; to be called when nobody is writing."""
     for sink in sinks:
-        for path in sink.folder.rglob(".part-*.tmp"):
-            path.unlink(missing_ok=True)
+        for key in sink.storage.list():
+            if re.match(r"\.part-.*\.tmp$", key.rsplit("/", 1)[-1]):
+                sink.storage.delete(key)
+        sink.storage.sweep()
 
 
-def gather(staged: Sequence[dict[str, Any]], checkpoint: Path) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:
+def gather(staged: Sequence[dict[str, Any]], storage: Storage) -> dict[tuple[str, str, tuple[int, ...]], pa.Table]:
     """Staged rows of the other sinks: by query, output and sink numbers."""
     tables: dict[tuple[str, str, tuple[int, ...]], list[pa.Table]] = {}
     for one in staged:
         if one["sink"] == "others":
-            path = inside(checkpoint, str(one["path"]))
-            if path is None:
-                raise StateError(
-                    f"the manifest names {one['path']!r}, which is not in the checkpoint",
-                    hint="Restore the checkpoint.",
-                )
             key = (one["query"], one["output"], tuple(one["numbers"]))
-            tables.setdefault(key, []).append(read_table(path))
+            tables.setdefault(key, []).append(read_table(storage, str(one["path"])))
     return {key: pa.concat_tables(found) for key, found in tables.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from urllib.parse import quote
 
 from millstream.kernels.lookup import Lookup
@@ -16,8 +15,8 @@ from millstream.ops.enrich import Enrich
 from millstream.ops.operator import Operator
 from millstream.runtime.tables import Tables
 from millstream.state.files import Written, read_table, write_table
+from millstream.state.storage import Storage
 
-FOLDER = "tables"
 Versions = Mapping[str, Written]
 """By table: the file of the version that an epoch reads."""
 # A worker process serves many epochs: the last few tables stay open, each with an index.
@@ -27,9 +26,9 @@ _OPEN = 8
 class TableFiles:
     """The versions of tables in a checkpoint."""
 
-    def __init__(self, checkpoint: Path, tables: Tables) -> None:
+    def __init__(self, storage: Storage, tables: Tables) -> None:
         """Nothing is written yet."""
-        self._folder = checkpoint / FOLDER
+        self._storage = storage
         self._tables = tables
         self._written: dict[str, int] = {}
         self._committed: dict[str, int] = {}
@@ -42,8 +41,8 @@ class TableFiles:
             if name in known and version <= self._written.get(name, 0):
                 out[name] = known[name]
                 continue
-            path = self._folder / f"{quote(name, safe='')}-{sequence:08d}.arrow"
-            out[name] = write_table(path, self._tables[name].combine_chunks())
+            key = f"tables/{quote(name, safe='')}-{sequence:08d}.arrow"
+            out[name] = write_table(self._storage, key, self._tables[name].combine_chunks())
             self._written[name] = version
         return out
 
@@ -56,12 +55,12 @@ class TableFiles:
         self._written = dict(self._committed)
 
 
-def give_tables(operator: Operator, versions: Versions) -> None:
+def give_tables(operator: Operator, storage: Storage, versions: Versions) -> None:
     """Let an operator look into the tables of its epoch, if it is one that does."""
     if isinstance(operator, Enrich):
-        operator.use(lambda name, keys: _opened(versions[name], keys))
+        operator.use(lambda name, keys: _opened(storage, versions[name], keys))
 
 
 @lru_cache(maxsize=_OPEN)
-def _opened(written: Written, keys: tuple[str, ...]) -> Lookup:
-    return Lookup(read_table(Path(written.path)), keys)
+def _opened(storage: Storage, written: Written, keys: tuple[str, ...]) -> Lookup:
+    return Lookup(read_table(storage, written.key), keys)

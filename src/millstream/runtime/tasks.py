@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -156,7 +155,7 @@ def open_state(operator: Operator, order: Order, i: int, partition: int) -> Load
     loaded: Loaded = {}
     held = operator.stores
     for saved in order.state.get((i, partition), []):
-        tables = {name: read_table(Path(written.path)) for name, written in saved.tables.items()}
+        tables = {name: read_table(order.storage, written.key) for name, written in saved.tables.items()}
         segment = Segment(tables, saved.low, saved.high)
         held[saved.part].segments.append(segment)
         loaded |= {id(table): (table, saved.tables[name]) for name, table in tables.items()}
@@ -174,7 +173,7 @@ def save_state(
     report: Report,
 ) -> None:
     """Write the tables that are new; report all segments that are live, and the facts."""
-    folder = Path(order.checkpoint) / "state" / key / f"{partition:05d}"
+    folder = f"state/{key}/{partition:05d}"
     held = operator.stores
     for part, store in enumerate(held):
         for number, segment in enumerate(store.segments):
@@ -182,7 +181,7 @@ def save_state(
             for name, table in segment.tables.items():
                 file = f"{order.sequence:08d}-{order.attempt}-{part}-{number}-{name}.arrow"
                 known = loaded.get(id(table))
-                tables[name] = write_table(folder / file, table) if known is None else known[1]
+                tables[name] = write_table(order.storage, f"{folder}/{file}", table) if known is None else known[1]
             report.segments.append(asdict(SavedSegment(key, partition, segment.low, segment.high, tables, part)))
     # Facts are reported even if there are none: by that the driver knows that the partition has run.
     facts = {part: store.facts for part, store in enumerate(held) if store.facts}

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millstream.core.errors import StateError
-from millstream.state.files import make_folder, write_text_once
+from millstream.state.storage import Storage
 
 _LOCK, _ID = "lock", "id"
 
@@ -30,7 +30,6 @@ def locked(checkpoint: Path) -> Generator[None]:
     Hint: Stop that run first, or give this one a checkpoint of its own.
     """
     try:
-        make_folder(checkpoint)
         handle = os.open(checkpoint / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StateError(
@@ -53,14 +52,11 @@ def locked(checkpoint: Path) -> Generator[None]:
         os.close(handle)
 
 
-def checkpoint_id(checkpoint: Path) -> str:
+def checkpoint_id(storage: Storage) -> str:
     """What tells a checkpoint from every other, wherever it is moved; made the first time."""
-    path = checkpoint / _ID
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        write_text_once(path, uuid.uuid4().hex)
-        return path.read_text(encoding="ascii").strip()
+    if storage.get(_ID) is None:
+        storage.put_if_absent(_ID, uuid.uuid4().hex.encode())
+    return (storage.get(_ID) or b"").decode("ascii").strip()
 
 
 def _holder(handle: int) -> str:

@@ -11,19 +11,21 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from millstream.core.errors import StateError
 from millstream.state.codec import plain, restore
-from millstream.state.files import Written, verify, write_text_once
+from millstream.state.files import Written, verify
 from millstream.state.paths import inside
+from millstream.state.storage import Storage
 
-FORMAT = 1
+FORMAT = 2
 """The version of the state's format; a newer one is refused."""
 KEPT = 3
-_FOLDERS = ("state", "tables")
+_FOLDERS = ("state/", "tables/")
+_MANIFESTS = "manifests/"
 log = logging.getLogger("millstream.state")
 Facts = dict[int, dict[str, Any]]
 """What an operator knows besides its segments, by store."""
@@ -83,42 +85,40 @@ class Manifest:
 
 
 class Manifests:
-    """The manifests of a checkpoint folder. Files are named relative to it, so that the folder can be moved."""
+    """The manifests of a checkpoint. They name files by their keys in it, so that a checkpoint can be moved."""
 
-    def __init__(self, folder: Path) -> None:
-        self.root = folder
-        self.folder = folder / "manifests"
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
         self._named: dict[int, set[str]] = {}
 
     def sequences(self) -> list[int]:
         """The numbers of the manifests there are, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("*.json") if re.fullmatch(r"\d+", path.stem))
+        names = (key.removeprefix(_MANIFESTS) for key in self.storage.list(_MANIFESTS))
+        return sorted(int(found[1]) for name in names if (found := re.fullmatch(r"(\d+)\.json", name)))
 
     def write(self, manifest: Manifest) -> None:
         """Commit: when this returns, the epoch is done."""
         fields = asdict(manifest)
-        for segment in fields["segments"]:
-            for written in segment["tables"].values():
-                written["path"] = str(Path(written["path"]).relative_to(self.root))
-        for written in fields["tables"].values():
-            written["path"] = str(Path(written["path"]).relative_to(self.root))
         body = json.dumps(plain(fields))
         digest = hashlib.sha256(body.encode()).hexdigest()
         text = json.dumps({"format": FORMAT, "sha256": digest, "body": body})
-        if not write_text_once(self._path(manifest.sequence), text):
+        if not self.storage.put_if_absent(_key(manifest.sequence), text.encode()):
             raise StateError(
                 f"{self._path(manifest.sequence)} is there already: another driver has committed this epoch",
                 hint="Two runs have used this checkpoint at once. Stop one of them, then start the other again.",
             )
-        self._named[manifest.sequence] = {written.path for written in manifest.files()}
+        self._named[manifest.sequence] = {written.key for written in manifest.files()}
 
     def read(self, sequence: int) -> Manifest:
         """One manifest, checked."""
         path = self._path(sequence)
         try:
-            outer = json.loads(path.read_text(encoding="utf-8"))
+            found = self.storage.get(_key(sequence))
+            if found is None:
+                raise ValueError("it is gone")
+            outer = json.loads(found)
             body, digest, version = str(outer["body"]), str(outer["sha256"]), int(outer["format"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise StateError(f"the manifest {path} cannot be read: {error}", hint=self._back(sequence)) from error
         if version > FORMAT:
             raise StateError(
@@ -128,7 +128,7 @@ class Manifests:
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=self._back(sequence))
         try:
-            return _manifest(restore(json.loads(body)), self.root)
+            return _manifest(restore(json.loads(body)))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise StateError(
                 f"the manifest {path} says something that this engine does not understand: {error}",
@@ -143,10 +143,10 @@ class Manifests:
     def check(self, manifest: Manifest) -> None:
         """Verify every segment that a manifest names."""
         for written in manifest.files():
-            wrong = verify(written)
+            wrong = verify(self.storage, written)
             if wrong:
                 raise StateError(
-                    f"the segment {written.path} {wrong}; epoch {manifest.epoch} needs it",
+                    f"the segment {self.storage.name(written.key)} {wrong}; epoch {manifest.epoch} needs it",
                     hint=self._back(manifest.sequence),
                 )
 
@@ -157,66 +157,70 @@ class Manifests:
                 manifest = self.read(sequence)
             except StateError:
                 continue
-            if all(verify(written) is None for written in manifest.files()):
+            if all(verify(self.storage, written) is None for written in manifest.files()):
                 return (
                     f"Restore the file; or fall back to epoch {manifest.epoch} ({self._path(sequence)}) by removing "
                     "the manifests after it."
                 )
         return "Restore the file; no earlier epoch is whole."
 
-    def collect(self, keep: Iterable[Path]) -> list[Path]:
-        """Forget old manifests and the state files that no kept manifest names; returns what was removed.
+    def collect(self, keep: Iterable[str]) -> list[str]:
+        """Forget old manifests and the state files that no kept manifest names; returns the keys that are gone.
 
         `keep` are files in use beyond what manifests name. Files cut short by a kill go too. Only to be called
         when nobody is writing.
         """
         found = self.sequences()
-        named = {str(path) for path in keep}
+        named = set(keep)
         for sequence in found[-KEPT:]:
             if sequence not in self._named:
                 try:
-                    self._named[sequence] = {written.path for written in self.read(sequence).files()}
+                    self._named[sequence] = {written.key for written in self.read(sequence).files()}
                 except StateError as error:
                     # What an unreadable manifest needs is not known: nothing is removed while it is among those kept.
-                    log.warning("nothing is removed from %s: %s", self.root, error.fact)
+                    log.warning("nothing is removed from %s: %s", self.storage.name(""), error.fact)
                     return []
             named |= self._named[sequence]
         for sequence in found[:-KEPT]:
-            self._path(sequence).unlink(missing_ok=True)
+            self.storage.delete(_key(sequence))
             self._named.pop(sequence, None)
-        removed: list[Path] = []
-        for path in (path for folder in _FOLDERS for path in (self.root / folder).rglob("*")):
-            if ".arrow" in path.name and str(path) not in named:
-                path.unlink(missing_ok=True)
-                removed.append(path)
+        removed: list[str] = []
+        for folder in _FOLDERS:
+            gone = [key for key in self.storage.list(folder) if key not in named]
+            for key in gone:
+                self.storage.delete(key)
+            removed += gone
+            self.storage.sweep(folder)
         return removed
 
     def sweep(self) -> None:
         """Remove the manifests that a kill cut short; to be called when nobody is writing."""
-        for path in self.folder.glob(".*"):
-            path.unlink(missing_ok=True)
+        self.storage.sweep(_MANIFESTS)
 
-    def _path(self, sequence: int) -> Path:
-        return self.folder / f"{sequence:08d}.json"
+    def _path(self, sequence: int) -> str:
+        return self.storage.name(_key(sequence))
 
 
-def _manifest(fields: dict[str, Any], root: Path) -> Manifest:
-    segments = [_segment(one, root) for one in fields.pop("segments")]
-    tables = _files(fields.pop("tables", {}), root)
+def _key(sequence: int) -> str:
+    return f"{_MANIFESTS}{sequence:08d}.json"
+
+
+def _manifest(fields: dict[str, Any]) -> Manifest:
+    segments = [_segment(one) for one in fields.pop("segments")]
+    tables = _files(fields.pop("tables", {}))
     return Manifest(**fields, segments=segments, tables=tables)
 
 
-def _segment(fields: dict[str, Any], root: Path) -> SavedSegment:
-    tables = _files(fields.pop("tables"), root)
+def _segment(fields: dict[str, Any]) -> SavedSegment:
+    tables = _files(fields.pop("tables"))
     return SavedSegment(**fields, tables=tables)
 
 
-def _files(saved: dict[str, Any], root: Path) -> dict[str, Written]:
+def _files(saved: dict[str, Any]) -> dict[str, Written]:
     out: dict[str, Written] = {}
     for name, fields in saved.items():
-        written = Written(**fields)
-        path = inside(root, written.path)
-        if path is None:
-            raise ValueError(f"it names {written.path!r}, which is not in the checkpoint")
-        out[name] = replace(written, path=str(path))
+        key = fields.pop("path", None) or fields.pop("key")  # `path` is what format 1 called it
+        if inside(Path(), key) is None:
+            raise ValueError(f"it names {key!r}, which is not in the checkpoint")
+        out[name] = Written(key=key, **fields)
     return out

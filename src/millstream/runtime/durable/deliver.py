@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream.runtime.staging import gather, publish
-from millstream.state.files import write_text
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
+
+_MARKER = "delivered"
+"""Holds the number of the last step whose rows every sink has been handed."""
 
 
 def deliver(host: DurableHost, outputs: list[dict[str, Any]], sequence: int, *, again: bool) -> None:
     """Publish a step's outputs; `again` after a restart, when it may have been done before."""
     publish(outputs, host.id, again=again)
-    marker = host.checkpoint / "delivered"
-    done = int(marker.read_text()) if marker.exists() else -1
-    if again and done >= sequence:
+    if again and int(host.storage.get(_MARKER) or -1) >= sequence:
         return
     waiting = [one for one in outputs if one["sink"] == "others" and one["query"] in host.queries]
-    for (query, output, numbers), rows in gather(waiting, host.checkpoint).items():
+    for (query, output, numbers), rows in gather(waiting, host.storage).items():
         sinks = host.queries[query].outputs()[output]
         for number in numbers:
             if number < len(sinks):  # else the sink is gone since then
                 host.hand_over(sinks[number], rows, sequence)
     if waiting:
-        write_text(marker, str(sequence))
+        host.storage.put(_MARKER, str(sequence).encode())

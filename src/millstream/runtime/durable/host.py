@@ -43,14 +43,16 @@ from millstream.runtime.program import Program, Target, grows, plan_text
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sources import check_unseekable
-from millstream.runtime.staging import sweep
+from millstream.runtime.staging import STAGING, sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
-from millstream.state.lock import checkpoint_id, locked
+from millstream.state.local_storage import LocalStorage
+from millstream.state.lock import checkpoint_id
 from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
+from millstream.state.storage import Storage
 
 VERSION = "0.1.0"
 ReportTo = Callable[[dict[str, Any]], None]
@@ -67,9 +69,10 @@ class DurableHost(NoFrames):
             weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
         self.id = ""
         """Tells this checkpoint from others; known once it is in use."""
-        self.manifests = Manifests(self.checkpoint)
+        self.storage: Storage = LocalStorage(self.checkpoint)
+        self.manifests = Manifests(self.storage)
         self.tables = Tables()
-        self.table_files = TableFiles(self.checkpoint, self.tables)
+        self.table_files = TableFiles(self.storage, self.tables)
         self.queries: dict[str, HostQuery] = {}
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
@@ -146,8 +149,8 @@ class DurableHost(NoFrames):
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
         try:
-            with locked(self.checkpoint):
-                self.id = checkpoint_id(self.checkpoint)
+            with self.storage.locked():
+                self.id = checkpoint_id(self.storage)
                 self.check_workers()
                 self._open()
                 refuse_start(self._known(), end_of_stream=end_of_stream)
@@ -240,8 +243,8 @@ class DurableHost(NoFrames):
     def drain(self, name: str) -> None:
         """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
         try:
-            with locked(self.checkpoint):
-                self.id = checkpoint_id(self.checkpoint)
+            with self.storage.locked():
+                self.id = checkpoint_id(self.storage)
                 self._open()
                 drain_query(self, name)
         except BaseException:
@@ -318,7 +321,7 @@ class DurableHost(NoFrames):
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
             sequence,
-            str(self.checkpoint),
+            self.storage,
             stops.before,
             now,
             judged,
@@ -356,9 +359,10 @@ class DurableHost(NoFrames):
 
     def _tidy(self) -> None:
         """Clear what nothing names; only between jobs, when nobody is writing."""
-        self.manifests.collect(Path(written.path) for written in self.ledger.tables.values())
-        for folder in (self.checkpoint / "staging").glob("*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        self.manifests.collect(written.key for written in self.ledger.tables.values())
+        for key in self.storage.list(STAGING):
+            self.storage.delete(key)
+        self.storage.sweep(STAGING)
 
     def stream_ledgers(self) -> dict[str, StreamLedger]:
         """By stream of the program: its ledger."""

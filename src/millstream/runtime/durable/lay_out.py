@@ -22,5 +22,5 @@ def lay_out(host: DurableHost, partitions: int) -> None:
         ledger.layout = best
     elif partitions != host.partitions or ledger.layout not in (GROUPS, best):
         log.info("moving state from %d to %d partitions, by groups", partitions, host.partitions)
-        repartition(ledger, host.program, host.checkpoint, partitions)
+        repartition(ledger, host.program, host.storage, partitions)
         host.commit([], ledger.epoch)

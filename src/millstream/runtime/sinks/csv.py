@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from millstream.runtime.sinks.folder import FolderSink
+from millstream.state.storage import Data
 
 
 class CsvSink(FolderSink):
@@ -17,6 +16,7 @@ class CsvSink(FolderSink):
     structs have no CSV form and are refused.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> CsvSink(folder).write(pa.table({"k": ["a", None], "n": [1, 2]}), epoch=7)
     >>> print((folder / "part-00000007.csv").read_text())
@@ -27,5 +27,7 @@ class CsvSink(FolderSink):
 
     suffix = "csv"
 
-    def _write_file(self, rows: pa.Table, path: Path) -> None:
-        pa_csv.write_csv(rows, path)
+    def _encode(self, rows: pa.Table) -> Data:
+        out = pa.BufferOutputStream()
+        pa_csv.write_csv(rows, out)
+        return out.getvalue()

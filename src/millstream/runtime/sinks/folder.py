@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError, nearest
+from millstream.core.errors import MillstreamError, SinkError, nearest
 from millstream.runtime.sinks.owner import Owner, claim
 from millstream.runtime.sinks.partitioned import parts
-from millstream.state.files import make_folder, sync
+from millstream.state.local_storage import LocalStorage, make_folder
 from millstream.state.paths import identity, local_path
+from millstream.state.storage import Data, Storage
 
 MODES = ("error", "append", "replace")
 
@@ -37,12 +38,13 @@ class FolderSink(ABC):
         if mode not in MODES:
             raise SinkError(f"there is no mode {mode!r}", hint=nearest(mode, MODES))
         self.mode = mode
+        self.storage: Storage = LocalStorage(self.folder)
         self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         self._prefix = ""
 
     @abstractmethod
-    def _write_file(self, rows: pa.Table, path: Path) -> None:
-        """Write all rows to a new file."""
+    def _encode(self, rows: pa.Table) -> Data:
+        """All rows as the bytes of one file."""
 
     @property
     def identity(self) -> Path:
@@ -65,42 +67,51 @@ class FolderSink(ABC):
     def claim(self, owner: Owner) -> None:
         """Write for this owner from now on; a folder that is somebody else's is dealt with as `mode` says."""
         self._make_folder()
-        self._prefix = claim(self.folder, owner, self.mode)
+        self._prefix = claim(self.storage, owner, self.mode)
 
     def write(self, rows: pa.Table, epoch: int) -> None:
         """Write the file of an epoch, or its files."""
-        for hidden, target in self.stage(rows, f"part-{epoch:08d}"):
-            try:
-                hidden.replace(target)
-            except OSError as error:
-                raise _failed(target, hidden, error) from error
+        for key, part in self._parts(rows, f"part-{epoch:08d}"):
+            self._put(key, part, key)
 
-    def stage(self, rows: pa.Table, name: str, attempt: str = "") -> list[tuple[Path, Path]]:
-        """Write files under names that readers ignore; returns those and the names they are to have.
+    def stage(self, rows: pa.Table, name: str, attempt: str = "") -> list[tuple[str, str]]:
+        """Write files under keys that readers ignore; returns those and the keys they are to have.
 
-        `attempt` is in the hidden names only: two attempts at one epoch do not meet.
+        `attempt` is in the hidden keys only: two attempts at one epoch do not meet.
         """
-        self._make_folder()
-        out: list[tuple[Path, Path]] = []
-        for folder, part in parts(rows, self.partition_by):
-            target = self.folder / folder / f"part-{self._prefix}{name.removeprefix('part-')}.{self.suffix}"
-            hidden = target.with_name(f".{target.name}{attempt}.tmp")
-            try:
-                make_folder(target.parent)
-                self._write_file(part, hidden)
-                sync(hidden)
-            except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-                raise _failed(target, hidden, error) from error
-            out.append((hidden, target))
+        out: list[tuple[str, str]] = []
+        for visible, part in self._parts(rows, name):
+            folder, slash, file = visible.rpartition("/")
+            hidden = f"{folder}{slash}.{file}{attempt}.tmp"
+            self._put(hidden, part, visible)
+            out.append((hidden, visible))
         return out
+
+    def _parts(self, rows: pa.Table, name: str) -> Iterator[tuple[str, pa.Table]]:
+        """The keys of the files that these rows make, and the rows of each."""
+        self._make_folder()
+        file = f"part-{self._prefix}{name.removeprefix('part-')}.{self.suffix}"
+        for folder, part in parts(rows, self.partition_by):
+            yield f"{folder}/{file}" if folder else file, part
+
+    def _put(self, key: str, rows: pa.Table, visible: str) -> None:
+        try:
+            self.storage.put(key, self._encode(rows))
+        except (pa.ArrowException, OSError, ValueError, TypeError, MillstreamError) as error:
+            fact = error.fact if isinstance(error, MillstreamError) else error
+            raise SinkError(
+                f'"{self.storage.name(visible)}" cannot be written: {fact}',
+                hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
+                "and whether the format has the types of the result.",
+            ) from error
 
     def finish(self, schema: pa.Schema) -> None:
         """Leave a file with the columns and no rows where no row ever came, so that readers find an empty result."""
         self._make_folder()
-        if self.partition_by or next(self.folder.glob("part-*"), None) is not None:
+        if self.partition_by or any(key.startswith("part-") for key in self.storage.list()):
             return
-        for hidden, target in self.stage(schema.empty_table(), "part-schema"):
-            hidden.replace(target)
+        for key, part in self._parts(schema.empty_table(), "part-schema"):
+            self._put(key, part, key)
 
     def close(self) -> None:
         """Leave a folder even if no row came, so that readers find an empty result and not an error."""
@@ -114,13 +125,3 @@ class FolderSink(ABC):
                 f'folder "{self.folder}" cannot be made: {error}',
                 hint="Give the path of a folder, in a place that may be written to.",
             ) from error
-
-
-def _failed(target: Path, hidden: Path, error: Exception) -> SinkError:
-    """The error to raise when a file cannot be written or given its name; what was written is removed."""
-    hidden.unlink(missing_ok=True)
-    return SinkError(
-        f'"{target}" cannot be written: {error}',
-        hint="The epoch is not delivered, and no part of the file is left. Check space, permissions, "
-        "and whether the format has the types of the result.",
-    )

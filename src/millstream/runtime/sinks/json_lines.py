@@ -6,13 +6,13 @@ import base64
 import datetime as dt
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.runtime.sinks.folder import FolderSink
+from millstream.state.storage import Data
 
 
 class JsonLinesSink(FolderSink):
@@ -22,6 +22,7 @@ class JsonLinesSink(FolderSink):
     a binary float. Floats that are not finite are the text "NaN", "Infinity", "-Infinity"; bytes are base64.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> rows = pa.table({"ts": pa.array([0], pa.timestamp("us", "UTC")), "price": [Decimal("1.10")]})
     >>> JsonLinesSink(folder).write(rows, epoch=7)
@@ -31,13 +32,11 @@ class JsonLinesSink(FolderSink):
 
     suffix = "json"
 
-    def _write_file(self, rows: pa.Table, path: Path) -> None:
+    def _encode(self, rows: pa.Table) -> Data:
         names = rows.column_names
         columns = [_plain(column) for column in rows.columns]
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            for values in zip(*columns, strict=True):
-                row = dict(zip(names, values, strict=True))
-                file.write(_ENCODE(row) + "\n")
+        lines = (_ENCODE(dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True))
+        return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _text(value: Any) -> str:

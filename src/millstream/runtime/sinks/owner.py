@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from millstream.core.errors import SinkError
-from millstream.state.files import write_text
+from millstream.state.storage import Storage
 
 MARKER = "_millstream"
 """Readers of folders pass over names that begin with an underscore."""
@@ -31,7 +30,7 @@ class Owner:
         return same and writer["query"] in names
 
 
-def claim(folder: Path, owner: Owner, mode: str) -> str:
+def claim(folder: Storage, owner: Owner, mode: str) -> str:
     """Make a folder the owner's, if it may be; returns what its files begin with, to be told from others'."""
     writers = writers_of(folder)
     for number, writer in enumerate(writers):
@@ -53,28 +52,28 @@ def claim(folder: Path, owner: Owner, mode: str) -> str:
         _mark(folder, [*writers, _writer(owner)])
         return _prefix(len(writers), owner)
     raise SinkError(
-        f'"{folder}" has {_whose(writers, owner)}; {owner.query!r} would mix its own into them',
+        f'"{folder.name("").rstrip("/")}" has {_whose(writers, owner)}; {owner.query!r} would mix its own into them',
         hint='Choose another folder, or say what to do: to_parquet(path, mode="append") or mode="replace"; in SQL, '
         "INSERT OVERWRITE … replaces.",
     )
 
 
-def writers_of(folder: Path) -> list[dict[str, Any]]:
+def writers_of(folder: Storage) -> list[dict[str, Any]]:
     """Who has written to a folder, in order; nobody where no file says so."""
-    marker = folder / MARKER
-    if not marker.exists():
+    marker = folder.get(MARKER)
+    if marker is None:
         return []
     try:
-        found = json.loads(marker.read_text(encoding="utf-8"))["writers"]
+        found = json.loads(marker)["writers"]
         return [{name: str(one[name]) for name in ("checkpoint", "query", "output")} for one in found]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise SinkError(
-            f'"{marker}" cannot be read: {error}',
+            f'"{folder.name(MARKER)}" cannot be read: {error}',
             hint="Restore it, or clear the folder: it says whose results these are.",
         ) from error
 
 
-def owns(folder: Path, checkpoint: str) -> bool:
+def owns(folder: Storage, checkpoint: str) -> bool:
     """Has this checkpoint written to the folder?"""
     return any(writer["checkpoint"] == checkpoint for writer in writers_of(folder))
 
@@ -89,23 +88,21 @@ def _prefix(number: int, owner: Owner) -> str:
     return f"{owner.checkpoint[:8]}-{number}-" if number else ""
 
 
-def _mark(folder: Path, writers: list[dict[str, Any]]) -> None:
-    write_text(folder / MARKER, json.dumps({"format": 1, "writers": writers}, indent=1))
+def _mark(folder: Storage, writers: list[dict[str, Any]]) -> None:
+    folder.put(MARKER, json.dumps({"format": 1, "writers": writers}, indent=1).encode())
 
 
-def _strangers(folder: Path) -> bool:
+def _strangers(folder: Storage) -> bool:
     """Are there files that a reader of the folder would take for results?"""
-    return any(not path.name.startswith((".", "_")) for path in folder.iterdir())
+    return any(not key.split("/")[0].startswith((".", "_")) for key in folder.list())
 
 
-def _clear(folder: Path) -> None:
-    """Remove the files that a sink has written, and the folders of values that this leaves empty."""
-    for path in [*folder.rglob("part-*"), *folder.rglob(".part-*.tmp")]:
-        if path.is_file():
-            path.unlink()
-    for path in sorted(folder.rglob("*=*"), reverse=True):
-        if path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
+def _clear(folder: Storage) -> None:
+    """Remove the files that a sink has written."""
+    for key in folder.list():
+        name = key.rsplit("/", 1)[-1]
+        if name.startswith("part-") or (name.startswith(".part-") and name.endswith(".tmp")):
+            folder.delete(key)
 
 
 def _whose(writers: list[dict[str, Any]], owner: Owner) -> str:
