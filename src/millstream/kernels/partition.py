@@ -1,7 +1,7 @@
 """Which partition a group belongs to: a hash of its values that is the same on every machine and in every run.
 
-The hash is the CRC-32 of the values as text. Spark has the same function, so that a group lands in the same
-partition whether Spark or a kernel sends it there (see `spark/reduce.py`).
+Whole numbers are hashed as Spark hashes them, other values by the CRC-32 of their text. Spark has both functions, so
+that a group lands in the same partition whether Spark or a kernel sends it there (see `spark/partition.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.group import encode
+from millstream.kernels.murmur import KINDS, murmur
 
 SEPARATOR = "\x1f"
 NULL = "\x00"
@@ -26,10 +27,12 @@ def partition_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int, parti
     >>> partition_of([pa.array(["a", "b", "a"])], 3, 2).tolist()
     [1, 1, 1]
     >>> partition_of([pa.array([1, 2, 3, 4])], 4, 2).tolist()
-    [1, 1, 1, 0]
+    [0, 0, 0, 0]
     """
     if not columns or partitions == 1 or not rows:
         return np.zeros(rows, dtype=np.int64)
+    if whole([column.type for column in columns]):
+        return murmur(columns, rows) % partitions
     found = encode(columns, rows)
     index = pa.array(found.first)
     texts = zip(*([_text(value) for value in column.take(index).to_pylist()] for column in columns), strict=True)
@@ -37,6 +40,11 @@ def partition_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int, parti
         (zlib.crc32(SEPARATOR.join(parts).encode()) for parts in texts), dtype=np.int64, count=found.count
     )
     return (hashes % partitions)[found.codes]
+
+
+def whole(kinds: Sequence[pa.DataType]) -> bool:
+    """Are values of these types hashed as whole numbers?"""
+    return all(kind in KINDS for kind in kinds)
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END, Domain, Kind
+from millstream.core.entrance import cases
 from millstream.core.errors import WindowError
 
 _DIGITS = 18
@@ -71,6 +72,24 @@ def too_far(ticks: np.ndarray, reach: int) -> np.ndarray | None:
     if int(ticks.min()) >= BOTTOM + reach and int(ticks.max()) <= END - reach:
         return None
     return (ticks < BOTTOM + reach) | (ticks > END - reach)
+
+
+def fates(ticks: np.ndarray, bound: int, reach: int = 1) -> np.ndarray | None:
+    """What becomes of each row where it enters, as `core.entrance` says; None if all are good.
+
+    >>> fates(np.array([3, 7, END]), bound=5).tolist(), fates(np.array([7, 8]), bound=5)
+    ([2, 0, 1], None)
+    """
+    if not len(ticks):
+        return None
+    low, high = int(ticks.min()), int(ticks.max())
+    out: np.ndarray | None = None
+    for case in reversed(cases(reach)):
+        limit = bound if case.limit is None else case.limit
+        if (low < limit) if case.below else (high >= limit):
+            out = np.zeros(len(ticks), dtype=np.int8) if out is None else out
+            out[(ticks < limit) if case.below else (ticks >= limit)] = case.fate
+    return out
 
 
 def edge_type(kind: pa.DataType) -> pa.DataType:

@@ -7,7 +7,6 @@ rejected; none is lost.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,22 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END, Domain
+from millstream.core.entrance import Fate
 from millstream.core.generator import Generator, Seen, Supplied
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
-from millstream.kernels.ticks import to_ticks, too_far
-from millstream.ops.operator import Operator
-
-
-@dataclass(frozen=True, slots=True)
-class Late:
-    """Rows that an earlier punctuation had ruled out, and which."""
-
-    rows: pa.Table
-    punctuation: str
+from millstream.kernels.ticks import fates, to_ticks
+from millstream.ops.operator import Late, Operator
 
 
 class Ingest(Operator):
@@ -41,7 +33,6 @@ class Ingest(Operator):
         super().__init__()
         self.generator = generator
         self.domains = domains
-        self.late: list[Late] = []
         self._seen = Seen()
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
@@ -50,8 +41,9 @@ class Ingest(Operator):
             if rows[name].null_count:
                 self.reject(rows.filter(pc.is_null(rows[name])), f"{name} is null")
                 rows = rows.filter(pc.is_valid(rows[name]))
-        far = too_far(to_ticks(rows[attribute]), 1) if attribute is not None and rows.num_rows else None
-        if far is not None:
+        found = None if attribute is None else fates(to_ticks(rows[attribute]), BOTTOM)
+        if found is not None:
+            far = found == Fate.REJECTED
             self.reject(rows.filter(pa.array(far)), f"{attribute} is too far out to be a bound")
             rows = rows.filter(pa.array(~far))
         rows = self._set_late_apart(rows)

@@ -59,6 +59,14 @@ class Rejected:
     """Are they made here, and none of a stream's rows?"""
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Rows that an earlier punctuation had ruled out, and which."""
+
+    rows: pa.Table
+    punctuation: str
+
+
 class Operator(ABC):
     """A columnar state machine with one or more input ports."""
 
@@ -74,6 +82,7 @@ class Operator(ABC):
         self.meter = Meter()
         self.progress = [Progress() for _ in range(ports)]
         self.rejected: list[Rejected] = []
+        self.late: list[Late] = []
 
     @property
     def stores(self) -> list[Store]:

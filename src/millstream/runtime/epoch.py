@@ -9,33 +9,17 @@ left is delivered at the end, a table a query.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-import pyarrow as pa
 
 from millstream.core.generator import IdleDisorder, Timer
 from millstream.core.progress import Progress
-from millstream.ops.ingest import Ingest, Late
-from millstream.ops.operator import Rejected
+from millstream.ops.ingest import Ingest
 from millstream.ops.turn import Let, Turn
 from millstream.plan import nodes
 from millstream.runtime.batch import Batch
+from millstream.runtime.entrance import admit
 from millstream.runtime.graph import Graph, Vertex
-from millstream.runtime.punctuate import bind_punctuations, split_marked
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What left in an epoch, by node."""
-
-    rows: dict[int, list[pa.Table]] = field(default_factory=dict[int, list[pa.Table]])
-    late: dict[int, list[Late]] = field(default_factory=dict[int, list[Late]])
-    rejected: dict[int, list[Rejected]] = field(default_factory=dict[int, list[Rejected]])
-    unreadable: dict[int, list[tuple[str, str]]] = field(default_factory=dict[int, list[tuple[str, str]]])
-
-    def deliver(self, node: nodes.Node, table: pa.Table) -> None:
-        """Keep what leaves a node."""
-        self.rows.setdefault(id(node), []).append(table)
+from millstream.runtime.outcome import Outcome
+from millstream.runtime.punctuate import bind_punctuations
 
 
 def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: Let = "share") -> Outcome:
@@ -51,23 +35,16 @@ def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: 
         batch = batches.get(node.name)
         marked: Sequence[object] = ()
         if batch is not None:
-            if batch.unreadable:
-                out.unreadable[id(node)] = [(bad.raw, bad.reason) for bad in batch.unreadable]
-                ingest.meter.rows_in += len(batch.unreadable)
-                ingest.meter.rejected += len(batch.unreadable)
-            rows, marked, bad = split_marked(batch.rows, node, ingest.progress[0])
-            if bad:
-                out.rejected.setdefault(id(node), []).extend(bad)
-                ingest.meter.rows_in += sum(one.rows.num_rows for one in bad)
-                ingest.meter.rejected += sum(one.rows.num_rows for one in bad)
+            bad = [(one.raw, one.reason) for one in batch.unreadable]
+            rows, found = admit(node, ingest, batch.rows, bad, out)
             graph.push(vertex, rows, out.deliver)
-            marked = [*marked, *batch.punctuations]
+            marked = [*found, *batch.punctuations]
         supplied[node.name] = (vertex, marked)
     for vertex, given in supplied.values():
         graph.advance(vertex, _learn(vertex, given, end=end), out.deliver)
     graph.release(Turn(let=let), out.deliver)
     for vertex in graph.vertices.values():
-        _collect(vertex, out)
+        out.collect(vertex.node, vertex.operator)
     return out
 
 
@@ -86,15 +63,3 @@ def now_of(node: nodes.Source) -> int | None:
     generator = node.progress
     inner = getattr(generator, "inner", generator)
     return inner.clock() if isinstance(inner, Timer | IdleDisorder) else None
-
-
-def _collect(vertex: Vertex, out: Outcome) -> None:
-    """Take what an operator set apart."""
-    operator = vertex.operator
-    if operator.rejected:
-        out.rejected.setdefault(id(vertex.node), []).extend(operator.rejected)
-        operator.rejected.clear()
-    late = getattr(operator, "late", None)
-    if late:
-        out.late.setdefault(id(vertex.node), []).extend(late)
-        late.clear()

@@ -12,7 +12,7 @@ from millstream.core.progress import Progress
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Let
 from millstream.runtime.cut import split_segment
-from millstream.runtime.epoch import Outcome
+from millstream.runtime.outcome import Outcome
 from millstream.runtime.parcel import ORDER, Parcel, Report, pack_facts, pack_table, pack_tables
 from millstream.runtime.program import Program, is_stop, partition_columns
 from millstream.runtime.route import shares
@@ -98,10 +98,9 @@ class Flow:
         yield Parcel(0, -1, 0, "report", self.report.pack())
 
     def note(self, i: int, operator: Operator) -> None:
-        """Keep an operator's meter and what it rejected."""
+        """Keep an operator's meter and what it set apart."""
         add_meter(self.report.meters, i, asdict(operator.meter))
-        if operator.rejected:
-            self.outcome.rejected.setdefault(id(self.program.nodes[i]), []).extend(operator.rejected)
+        self.outcome.collect(self.program.nodes[i], operator)
 
     def _for_stop(self, i: int, port: int, rows: pa.Table) -> Iterator[Parcel]:
         program, node = self.program, self.program.nodes[i]

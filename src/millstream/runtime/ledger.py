@@ -25,7 +25,7 @@ from millstream.runtime.promise import pattern_from, progress_from, progress_pla
 from millstream.runtime.punctuate import UserPunctuation, bind_one
 from millstream.runtime.route import spread
 from millstream.state.files import Written
-from millstream.state.manifest import Facts, Manifest, SavedSegment
+from millstream.state.manifest import GROUPS, Facts, Manifest, SavedSegment
 
 GAUGES = ("open_windows", "peak_rows", "peak_bytes")
 
@@ -56,7 +56,7 @@ class Ledger:
     """By query: the keys of its nodes, inputs first."""
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads, in the order in which its own checkpoint has them."""
-    layout: str = "groups"
+    layout: str = GROUPS
     """What decides the partition that state is in: its groups, or what the host says."""
     tables: dict[str, Written] = field(default_factory=dict[str, Written])
     """By table beside the streams: the version that the last epoch read."""

@@ -21,10 +21,11 @@ from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.ended import refuse_rows, refuse_start
-from millstream.runtime.epoch import Outcome, step
+from millstream.runtime.epoch import step
 from millstream.runtime.graph import Graph
 from millstream.runtime.metrics import books, operator_metrics
 from millstream.runtime.no_frames import NoFrames
+from millstream.runtime.outcome import Outcome
 from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery

@@ -17,7 +17,7 @@ from millstream.runtime.ledger import Ledger
 from millstream.runtime.program import Program, partition_columns
 from millstream.runtime.route import original, shares, spread
 from millstream.state.files import read_table, write_table
-from millstream.state.manifest import Facts, SavedSegment
+from millstream.state.manifest import GROUPS, Facts, SavedSegment
 from millstream.state.storage import Storage
 from millstream.state.store import Segment
 
@@ -43,7 +43,7 @@ def repartition(ledger: Ledger, program: Program, storage: Storage, before: int)
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
             facts[key] = dict.fromkeys(range(program.partitions if spread(node) else 1), together)
-    ledger.segments, ledger.facts, ledger.layout = segments, facts, "groups"
+    ledger.segments, ledger.facts, ledger.layout = segments, facts, GROUPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.kernels.murmur import KINDS, murmur
 from millstream.kernels.partition import partition_of
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.join.near import Near
@@ -64,7 +63,7 @@ def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list
         columns = partition_columns(node)
         return [partition_of([rows[name] for name in columns], rows.num_rows, partitions)]
     if node.keys or isinstance(node, nodes.AsOf):
-        return [_by_keys([rows[pair[port]] for pair in node.keys], rows.num_rows, partitions)]
+        return [partition_of([rows[pair[port]] for pair in node.keys], rows.num_rows, partitions)]
     at, known = _coordinates(node, port, rows)
     if _by_coordinate(node):
         return [np.where(known, at % partitions, 0)]
@@ -73,13 +72,6 @@ def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list
     if port == _at_home(node):
         return [np.where(known, (at // width) % partitions, 0)]
     return [np.where(known, ((at + end) // width) % partitions, 0) for end in (low, high)]
-
-
-def _by_keys(columns: list[pa.ChunkedArray], rows: int, partitions: int) -> np.ndarray:
-    """The partition by keys. Spark does the same where it shuffles rows itself (see `spark/direct.py`)."""
-    if all(column.type in KINDS for column in columns):
-        return murmur(columns, rows) % partitions
-    return partition_of(columns, rows, partitions)
 
 
 def _by_coordinate(node: nodes.Join) -> bool:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.plan import nodes
 
 if TYPE_CHECKING:
-    from millstream.runtime.epoch import Outcome
+    from millstream.runtime.outcome import Outcome
 
 LATE_COLUMNS = (("punctuation", pa.string()), ("epoch", pa.int64()))
 REJECTED_COLUMNS = (("reason", pa.string()), ("raw", pa.string()), ("epoch", pa.int64()))

@@ -15,11 +15,11 @@ from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.runtime.cut import covering
+from millstream.runtime.entrance import admit
 from millstream.runtime.flow import Flow, Order
 from millstream.runtime.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
 from millstream.runtime.program import Program
 from millstream.runtime.promise import pattern_plain
-from millstream.runtime.punctuate import split_marked
 from millstream.runtime.route import copies, original, spread
 from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
@@ -58,15 +58,7 @@ def _arrive(flow: Flow, arrivals: Arrived, partition: int) -> None:
         ingest = program.operator(i)
         assert isinstance(ingest, Ingest)
         ingest.progress = [order.judged[node.name]]
-        if unreadable:
-            flow.outcome.unreadable[id(node)] = list(unreadable)
-            ingest.meter.rows_in += len(unreadable)
-            ingest.meter.rejected += len(unreadable)
-        data, marked, bad = split_marked(rows, node, ingest.progress[0])
-        if bad:
-            flow.outcome.rejected[id(node)] = bad
-            ingest.meter.rows_in += sum(one.rows.num_rows for one in bad)
-            ingest.meter.rejected += sum(one.rows.num_rows for one in bad)
+        data, marked = admit(node, ingest, rows, unreadable, flow.outcome)
         accepted = ingest.take(0, data)
         for table in accepted:
             if node.progress is not None:
@@ -75,7 +67,6 @@ def _arrive(flow: Flow, arrivals: Arrived, partition: int) -> None:
             flow.leave(i, table)
         for one in marked:
             flow.report.seen.append({"stream": node.name, "at": partition, "marked": pattern_plain(one.pattern)})
-        flow.outcome.late[id(node)] = ingest.late
         flow.note(i, ingest)
 
 

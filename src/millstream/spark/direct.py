@@ -16,10 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.generator import BoundedDisorder, Ordered, Step, Supplied
 from millstream.kernels.murmur import KINDS
-from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.plan import nodes
 from millstream.runtime.program import Program, is_stop
-from millstream.spark.frames import STREAM, Tags, quoted
+from millstream.spark.frames import STREAM, Tags
+from millstream.spark.partition import partition
 
 _KINDS = (*KINDS, pa.string(), pa.bool_())
 """Keys that are written alike by Spark and by `kernels.partition`."""
@@ -37,19 +37,12 @@ class Direct:
         column: Column | None = None
         for i, name in enumerate(tags.schemas):
             schema = tags.schemas[name]
-            whole = all(schema.field(key).type in KINDS for key in self.keys[name])
-            here = self._partition([tags.slots[name][key] for key in self.keys[name]], whole=whole)
+            kinds = [schema.field(key).type for key in self.keys[name]]
+            here = partition([tags.slots[name][key] for key in self.keys[name]], kinds, self.partitions)
             stream = F.col(STREAM) == i
             column = F.when(stream, here) if column is None else column.when(stream, here)
         assert column is not None
         return frame.repartitionById(self.partitions, column)
-
-    def _partition(self, columns: list[str], *, whole: bool) -> Column:
-        if whole:  # numbers that kernels hash as Spark does
-            return F.pmod(F.hash(*[F.col(quoted(name)) for name in columns]), F.lit(self.partitions))
-        texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit(NULL)) for name in columns]
-        hashed = F.crc32(F.concat_ws(SEPARATOR, *texts).cast("binary"))
-        return F.pmod(hashed, F.lit(self.partitions)).cast("int")
 
 
 def why_not_direct(program: Program) -> Direct | str:

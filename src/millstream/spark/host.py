@@ -16,7 +16,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan import nodes
 from millstream.runtime.durable.host import DurableHost, ReportTo
-from millstream.runtime.durable.lay_out import GROUPS
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.trigger import Trigger
@@ -32,6 +31,7 @@ from millstream.spark.reduce import layout
 from millstream.spark.reread import read_again
 from millstream.spark.session import partitions_of, settings_of
 from millstream.spark.sink import TableSink
+from millstream.state.manifest import GROUPS
 
 
 class SparkHost(DurableHost):

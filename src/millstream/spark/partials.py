@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from millstream.core.domain import BOTTOM
+from millstream.core.entrance import Fate
 from millstream.core.errors import RunError
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.partials import KEY, ROWS
@@ -20,7 +21,7 @@ from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report, pack_tables, to_batch
 from millstream.runtime.program import Program
 from millstream.runtime.tasks import meet_at
-from millstream.spark.reduce import APART, FAR, FILTERED, GOOD, HIGH, LATE, REJECTED, NativeReduce, group_names
+from millstream.spark.reduce import APART, HIGH, NativeReduce, group_names
 from millstream.spark.worker import settle_worker
 
 
@@ -66,7 +67,7 @@ def _shared_out(program: Program, native: NativeReduce, rows: pa.Table | None) -
         yield from ((partition, None) for partition in range(program.partitions))
         return
     at = partition_of([rows[name] for name in node.groups], rows.num_rows, program.partitions)
-    at = np.where(rows[APART].to_numpy() == GOOD, at, 0)
+    at = np.where(rows[APART].to_numpy() == Fate.GOOD, at, 0)
     for partition in range(program.partitions):
         mask = at == partition
         yield partition, rows.filter(pa.array(mask)) if mask.any() else None
@@ -79,25 +80,25 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     assert isinstance(source, nodes.Source)
     apart = rows[APART].to_numpy()
     counts = rows[ROWS].to_numpy()
-    number = {kind: int(counts[apart == kind].sum()) for kind in (GOOD, REJECTED, LATE, FILTERED, FAR)}
+    number = {kind: int(counts[apart == kind].sum()) for kind in Fate}
     report = Report(partials=rows.num_rows)
-    passing = number[GOOD] + number[FILTERED] + number[FAR]
-    high = rows.filter(pa.array((apart != REJECTED) & (apart != LATE)))[HIGH].drop_null()
+    passing = number[Fate.GOOD] + number[Fate.FILTERED] + number[Fate.FAR]
+    high = rows.filter(pa.array((apart != Fate.REJECTED) & (apart != Fate.LATE)))[HIGH].drop_null()
     if len(high):
         report.seen.append(_seen(source.name, partition, passing, int(high.to_numpy().max())))
-    fixed = rows.filter(pa.array(apart == GOOD))
+    fixed = rows.filter(pa.array(apart == Fate.GOOD))
     operator = computing(program.operator(native.stop))
     assert isinstance(operator, Paned)
     inside = operator.inside(fixed[KEY].to_numpy())
     outside = int(fixed[ROWS].to_numpy()[~inside].sum())
-    _meter(report, native.source, sum(number.values()), late=number[LATE], rejected=number[REJECTED])
+    _meter(report, native.source, sum(number.values()), late=number[Fate.LATE], rejected=number[Fate.REJECTED])
     for i in native.path:
-        filtered = number[FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
-        number[FILTERED] -= filtered
+        filtered = number[Fate.FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
+        number[Fate.FILTERED] -= filtered
         _meter(report, i, passing, filtered=filtered)
         passing -= filtered
     taken = int(fixed[ROWS].to_numpy()[inside].sum())
-    _meter(report, native.stop, passing, outside=outside, rejected=number[FAR])
+    _meter(report, native.stop, passing, outside=outside, rejected=number[Fate.FAR])
     report.meters[native.stop]["accepted"] = taken
     yield Parcel(0, -1, 0, "report", report.pack())
     if inside.any():

@@ -19,21 +19,20 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from millstream.core.domain import BOTTOM, END
+from millstream.core.domain import BOTTOM
+from millstream.core.entrance import Fate, cases
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.quote import quoted
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
-from millstream.kernels.partition import NULL, SEPARATOR
 from millstream.ops.windowing.paned import Paned
 from millstream.ops.windowing.smoothed import computing
 from millstream.plan import nodes
-from millstream.runtime.durable.lay_out import GROUPS
 from millstream.runtime.flow import Order
 from millstream.runtime.program import Program
+from millstream.spark.partition import partition
+from millstream.state.manifest import GROUPS
 
-GOOD, REJECTED, LATE, FILTERED, FAR = 0, 1, 2, 3, 4
-"""What becomes of a row; one that is far lies at the ends of 64 bits, where its windows do not fit."""
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
 APART, HIGH = "__ms_apart", "__ms_high"
@@ -167,13 +166,13 @@ class Reduction:
         tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
         offset = f"({tick} - {operator.base}L)"
         pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
-        good = f"{APART} = {GOOD}"
+        good = f"{APART} = {Fate.GOOD:d}"
         names = group_names(node)
         self._keys = [F.expr(f"CASE WHEN {good} THEN {quoted(g)} END").alias(n) for n, g in names.items()]
         self._keys += [F.expr(f"CASE WHEN {good} THEN {pane} END").alias(KEY), F.col(APART)]
         self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH), *_partials(node)]
         self.by_cells = laid_out != GROUPS
-        self._partition = None if self.by_cells else partition_column(tuple(names), program.partitions)
+        self._partition = None if self.by_cells else partition_column(node, program.partitions)
 
     def in_one_task(self, partials: int | None) -> bool:
         """Should all partitions be taken together, after an epoch with so many partials?"""
@@ -197,17 +196,17 @@ class Reduction:
         bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
         # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
         # and one that is indexed by the row is not folded into a constant.
-        tick, reach = self._tick, self._reach
-        limit = f"element_at(array({bound}L, {bound}L), IF({tick} IS NULL, 2, 1))"
-        return F.expr(
-            f"CASE WHEN {tick} IS NULL OR {tick} <= {BOTTOM}L OR {tick} >= {END}L THEN {REJECTED} "
-            f"WHEN {tick} < {limit} THEN {LATE} "
-            f"WHEN {tick} < {BOTTOM + reach}L OR {tick} > {END - reach}L THEN {FAR} ELSE {GOOD} END"
-        )
+        tick = self._tick
+        known = f"element_at(array({bound}L, {bound}L), IF({tick} IS NULL, 2, 1))"
+        texts = [f"WHEN {tick} IS NULL THEN {Fate.REJECTED:d}"]
+        for case in cases(self._reach):
+            limit = known if case.limit is None else f"{case.limit}L"
+            texts.append(f"WHEN {tick} {'<' if case.below else '>='} {limit} THEN {case.fate:d}")
+        return F.expr(f"CASE {' '.join(texts)} ELSE {Fate.GOOD:d} END")
 
     def set_apart(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame's rows that are late or rejected, as they came."""
-        return frame.filter(self._apart(order) != GOOD)
+        return frame.filter(self._apart(order) != int(Fate.GOOD))
 
 
 def group_names(node: nodes.Aggregate) -> dict[str, str]:
@@ -232,9 +231,9 @@ def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
 def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
     """Takes rows past a condition, which only flags them, or gives them other columns."""
     if isinstance(node, nodes.Select):
-        judged = f"({GOOD})" if node.spare else f"({GOOD}, {FAR})"
+        judged = f"({Fate.GOOD:d})" if node.spare else f"({Fate.GOOD:d}, {Fate.FAR:d})"
         passes = f"{APART} NOT IN {judged} OR coalesce({node.condition.spark}, false)"
-        apart = F.expr(f"CASE WHEN {passes} THEN {APART} ELSE {FILTERED} END")
+        apart = F.expr(f"CASE WHEN {passes} THEN {APART} ELSE {Fate.FILTERED:d} END")
         return lambda frame: frame.withColumn(APART, apart)
     assert isinstance(node, nodes.Project)
     columns = [*_columns(node), F.col(APART), F.col(HIGH)]
@@ -245,15 +244,16 @@ def _columns(node: nodes.Node) -> list[Column]:
     """A node's columns; what may fail is computed only for rows that have got so far."""
     assert isinstance(node, nodes.Project)
     texts = [
-        (name, e.spark if e.total else f"CASE WHEN {APART} = {GOOD} THEN {e.spark} END") for name, e in node.columns
+        (name, e.spark if e.total else f"CASE WHEN {APART} = {Fate.GOOD:d} THEN {e.spark} END")
+        for name, e in node.columns
     ]
     return [F.expr(text).alias(name) for name, text in texts]
 
 
-def partition_column(groups: tuple[str, ...], partitions: int) -> Column:
-    """The partition that a row of partials belongs to, by its groups, as `kernels.partition` has it."""
-    if not groups:
+def partition_column(node: nodes.Aggregate, partitions: int) -> Column:
+    """The partition that a row of partials belongs to, by its groups."""
+    if not node.groups:
         return F.pmod(F.col(APART), F.lit(1))
-    texts = [F.coalesce(F.col(quoted(g)).cast("string"), F.lit(NULL)) for g in groups]
-    hashed = F.pmod(F.crc32(F.concat_ws(SEPARATOR, *texts).cast("binary")), F.lit(partitions)).cast("int")
-    return F.when(F.col(APART) == GOOD, hashed).otherwise(0)
+    kinds = [node.input.schema.field(name).type for name in node.groups]
+    hashed = partition(list(group_names(node)), kinds, partitions)
+    return F.when(F.col(APART) == int(Fate.GOOD), hashed).otherwise(0)

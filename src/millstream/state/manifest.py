@@ -24,6 +24,8 @@ from millstream.state.storage import Storage
 FORMAT = 2
 """The version of the state's format; a newer one is refused."""
 KEPT = 3
+GROUPS = "hash of groups"
+"""A layout of state: in the partitions of its groups, by `kernels.partition`, whatever host reads it."""
 _FOLDERS = ("state/", "tables/")
 _MANIFESTS = "manifests/"
 log = logging.getLogger("millstream.state")
@@ -71,7 +73,7 @@ class Manifest:
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads and keeps the positions of."""
     layout: str = "groups"
-    """What decides the partition that state is in; see `spark.reduce`."""
+    """What decides the partition that state is in. The default is what format 1 had: another hash of groups."""
     tables: dict[str, Written] = field(default_factory=dict[str, Written])
     """By table beside the streams: the version that this epoch read, and the next will."""
     told: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])

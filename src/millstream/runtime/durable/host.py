@@ -28,7 +28,7 @@ from millstream.runtime.durable.deliver import deliver
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.jobs import Jobs, LocalJobs
-from millstream.runtime.durable.lay_out import GROUPS, lay_out
+from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.outlets import for_workers
 from millstream.runtime.durable.report import progress_report
 from millstream.runtime.ended import refuse_rows, refuse_start
@@ -50,7 +50,7 @@ from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
 from millstream.state.local_storage import LocalStorage
 from millstream.state.lock import checkpoint_id
-from millstream.state.manifest import Manifest, Manifests
+from millstream.state.manifest import GROUPS, Manifest, Manifests
 from millstream.state.paths import local_path
 from millstream.state.storage import Storage
 

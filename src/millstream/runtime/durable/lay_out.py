@@ -6,12 +6,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from millstream.runtime.repartition import repartition
+from millstream.state.manifest import GROUPS
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
 
-GROUPS = "groups"
-"""State lies in the partitions of its groups, whatever host reads it."""
 log = logging.getLogger("millstream.runtime")
 
 
