@@ -27,7 +27,7 @@ def partition_of(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int, parti
     >>> partition_of([pa.array(["a", "b", "a"])], 3, 2).tolist()
     [1, 1, 1]
     >>> partition_of([pa.array([1, 2, 3, 4])], 4, 2).tolist()
-    [0, 0, 0, 0]
+    [1, 0, 1, 0]
     """
     if not columns or partitions == 1 or not rows:
         return np.zeros(rows, dtype=np.int64)

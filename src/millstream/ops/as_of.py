@@ -21,6 +21,7 @@ from millstream.kernels.as_of import awaited, in_order, latest
 from millstream.kernels.group import encode
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator, group_bounds
+from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
 
 LEFT, RIGHT = 0, 1
@@ -211,24 +212,13 @@ class AsOf(Operator):
         mask = np.empty(len(order), dtype=np.bool_)
         mask[order] = needed
         waiting = self._held(LEFT)
-        self.store.replace([*waiting, *self._kept(held, right, mask)])
+        self.store.replace([*waiting, *self._kept(RIGHT, held, mask)])
         self.meter.punctuations += int(not needed.all())
 
-    def _kept(self, held: Sequence[Segment], right: pa.Table, mask: np.ndarray) -> list[Segment]:
-        """The segments without what is not needed; those that lose nothing stay as they are, unless they are many."""
-        if len(held) > _MOST:
-            rows = right.filter(pa.array(mask))
-            return [self._segment(RIGHT, rows)] if rows.num_rows else []
-        out: list[Segment] = []
-        at = 0
-        for segment in held:
-            mine = mask[at : at + segment.rows]
-            at += segment.rows
-            if mine.all():
-                out.append(segment)
-            elif mine.any():
-                out.append(self._segment(RIGHT, segment.tables[SIDES[RIGHT]].filter(pa.array(mine))))
-        return out
+    def _kept(self, side: int, held: Sequence[Segment], mask: np.ndarray) -> list[Segment]:
+        """The segments of a side without what is not needed; those that lose nothing stay as they are."""
+        left = filtered(held, SIDES[side], mask, lambda table: self._segment(side, table))
+        return merged(left, SIDES[side], lambda table: self._segment(side, table))
 
     # --- what leaves ---
 
@@ -241,8 +231,7 @@ class AsOf(Operator):
         ready = self._ready(rows)
         if not ready.any():
             return []
-        self.store.replace(self._held(RIGHT))
-        self._keep(LEFT, rows.filter(pa.array(~ready)))
+        self.store.replace([*self._held(RIGHT), *self._kept(LEFT, held, ~ready)])
         self.meter.punctuations += 1
         return self._answered(rows.filter(pa.array(ready)))
 

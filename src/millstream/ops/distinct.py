@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.core.progress import Progress
 from millstream.kernels.group import encode, first_rows
 from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
+from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
 
 _SEEN = "seen"
@@ -35,7 +35,8 @@ class Distinct(Operator):
         first = np.sort(first_rows(found.codes, found.count))
         fresh = first[first >= offset] - offset
         fresh = fresh[~known[found.codes[offset:][fresh]]]
-        self._remember(both.take(pa.array(first)))
+        runs = [*self.store.segments, _run(keys.take(pa.array(fresh)).combine_chunks())]
+        self.store.replace(merged(runs, _SEEN, _run) if len(fresh) else self.store.segments)
         self.meter.filtered += rows.num_rows - len(fresh)
         return [rows.take(pa.array(fresh))]
 
@@ -46,11 +47,13 @@ class Distinct(Operator):
         gone = complete(now, seen, self.columns, self.ordered)
         if gone.any():
             self.meter.punctuations += 1
-            self._remember(seen.filter(pc.invert(pa.array(gone))))
+            self.store.replace(merged(filtered(self.store.segments, _SEEN, ~gone, _run), _SEEN, _run))
         return []
 
     def _seen(self) -> pa.Table | None:
-        return self.store.segments[0].tables[_SEEN] if self.store.segments else None
+        tables = [segment.tables[_SEEN] for segment in self.store.segments]
+        return pa.concat_tables(tables) if tables else None
 
-    def _remember(self, keys: pa.Table) -> None:
-        self.store.replace([Segment({_SEEN: keys.combine_chunks()}, 0, 0)])
+
+def _run(keys: pa.Table) -> Segment:
+    return Segment({_SEEN: keys}, 0, 0)

@@ -10,6 +10,7 @@ from millstream.kernels.group import encode
 from millstream.kernels.ordering import sorted_rows
 from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
+from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
 
 _HELD = "held"
@@ -37,23 +38,29 @@ class Top(Operator):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         held = [segment.tables[_HELD] for segment in self.store.segments]
         both = pa.concat_tables([*held, rows])
-        kept = self._first(both)
-        self.meter.filtered += both.num_rows - kept.num_rows
+        first = self._first(both)
+        kept = np.zeros(both.num_rows, dtype=np.bool_)
+        kept[first] = True
+        before = both.num_rows - rows.num_rows
+        self.meter.filtered += both.num_rows - len(first)
         # A row that was among the first may have to make way for a new one.
-        self.meter.accepted += kept.num_rows - sum(table.num_rows for table in held)
-        self._keep(kept)
+        self.meter.accepted += len(first) - before
+        fresh = rows.filter(pa.array(kept[before:])).combine_chunks()
+        runs = filtered(self.store.segments, _HELD, kept[:before], _run)
+        self.store.replace(merged([*runs, _run(fresh)] if fresh.num_rows else runs, _HELD, _run))
         return []
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         if not self.store.segments:
             return []
-        held = self.store.segments[0].tables[_HELD]
+        held = pa.concat_tables([segment.tables[_HELD] for segment in self.store.segments])
         ready = complete(now, held, self.keys, self.ordered)
         if not ready.any():
             return []
         self.meter.punctuations += 1
-        self._keep(held.filter(pa.array(~ready)))
+        self.store.replace(merged(filtered(self.store.segments, _HELD, ~ready, _run), _HELD, _run))
         leaving = held.filter(pa.array(ready))
+        leaving = leaving.take(pa.array(self._first(leaving)))
         self.meter.accepted -= leaving.num_rows  # they go on
         if self.number is not None:
             leaving = leaving.append_column(self.number, pa.array(self._places(leaving) + 1))
@@ -70,8 +77,8 @@ class Top(Operator):
             ended=now.ended,
         )
 
-    def _first(self, rows: pa.Table) -> pa.Table:
-        """The rows that are among the first of their group, those of a group one after the other, in order."""
+    def _first(self, rows: pa.Table) -> np.ndarray:
+        """Which rows are among the first of their group, those of a group one after the other, in order."""
         asked = {name for name, _ in self.order}
         sorting = [(name, False) for name in reversed(self.keys)]
         sorting += self.order
@@ -80,8 +87,11 @@ class Top(Operator):
             for field in rows.schema
             if field.name not in asked and field.name not in self.keys and not pa.types.is_nested(field.type)
         ]
-        ordered = rows.take(pa.array(sorted_rows(rows, sorting)))
-        return ordered if self.limit is None else ordered.filter(pa.array(self._places(ordered) < self.limit))
+        order = np.asarray(sorted_rows(rows, sorting))
+        if self.limit is None:
+            return order
+        ordered = rows.select(list(self.keys)).take(pa.array(order))
+        return order[self._places(ordered) < self.limit]
 
     def _places(self, rows: pa.Table) -> np.ndarray:
         """The place of each row in its group, from 0."""
@@ -91,5 +101,6 @@ class Top(Operator):
         begins[changed] = changed
         return np.arange(len(codes)) - np.maximum.accumulate(begins)
 
-    def _keep(self, rows: pa.Table) -> None:
-        self.store.replace([Segment({_HELD: rows.combine_chunks()}, 0, 0)] if rows.num_rows else [])
+
+def _run(rows: pa.Table) -> Segment:
+    return Segment({_HELD: rows}, 0, 0)

@@ -18,6 +18,7 @@ from typing import Any
 from millstream.core.errors import StateError
 from millstream.state.codec import plain, restore
 from millstream.state.files import Written, verify
+from millstream.state.parts import pack, part_key, unpack
 from millstream.state.paths import inside
 from millstream.state.storage import Storage
 
@@ -92,6 +93,9 @@ class Manifests:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._named: dict[int, set[str]] = {}
+        """By manifest: the files that it needs."""
+        self._parts: set[str] = set()
+        """The parts of the last manifest, which are there."""
 
     def sequences(self) -> list[int]:
         """The numbers of the manifests there are, ascending."""
@@ -101,7 +105,14 @@ class Manifests:
     def write(self, manifest: Manifest) -> None:
         """Commit: when this returns, the epoch is done."""
         fields = asdict(manifest)
-        body = json.dumps(plain(fields))
+        parts: set[str] = set()
+
+        def put(key: str, data: bytes) -> None:
+            if key not in self._parts:
+                self.storage.put_if_absent(key, data)
+            parts.add(key)
+
+        body = json.dumps(pack(plain(fields), put))
         digest = hashlib.sha256(body.encode()).hexdigest()
         text = json.dumps({"format": FORMAT, "sha256": digest, "body": body})
         if not self.storage.put_if_absent(_key(manifest.sequence), text.encode()):
@@ -109,7 +120,8 @@ class Manifests:
                 f"{self._path(manifest.sequence)} is there already: another driver has committed this epoch",
                 hint="Two runs have used this checkpoint at once. Stop one of them, then start the other again.",
             )
-        self._named[manifest.sequence] = {written.key for written in manifest.files()}
+        self._parts = parts
+        self._named[manifest.sequence] = {written.key for written in manifest.files()} | parts
 
     def read(self, sequence: int) -> Manifest:
         """One manifest, checked."""
@@ -130,12 +142,23 @@ class Manifests:
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=self._back(sequence))
         try:
-            return _manifest(restore(json.loads(body)))
+            parts: set[str] = set()
+            made = _manifest(restore(unpack(json.loads(body), lambda key: self._part(key, parts))))
+            self._named[sequence] = {written.key for written in made.files()} | parts
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise StateError(
                 f"the manifest {path} says something that this engine does not understand: {error}",
                 hint="It may be of another version of Millstream: use that one. " + self._back(sequence),
             ) from error
+        return made
+
+    def _part(self, key: str, parts: set[str]) -> bytes:
+        """A part of a manifest, which its name is a checksum of."""
+        found = self.storage.get(key)
+        if found is None or part_key(found) != key:
+            raise ValueError(f"its part {key} is missing or was changed")
+        parts.add(key)
+        return found
 
     def latest(self) -> Manifest | None:
         """The newest manifest, or None in an empty checkpoint."""
@@ -177,7 +200,7 @@ class Manifests:
         for sequence in found[-KEPT:]:
             if sequence not in self._named:
                 try:
-                    self._named[sequence] = {written.key for written in self.read(sequence).files()}
+                    self.read(sequence)
                 except StateError as error:
                     # What an unreadable manifest needs is not known: nothing is removed while it is among those kept.
                     log.warning("nothing is removed from %s: %s", self.storage.name(""), error.fact)
