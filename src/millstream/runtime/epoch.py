@@ -8,7 +8,7 @@ left is delivered at the end, a table a query.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -38,8 +38,10 @@ class Outcome:
         self.rows.setdefault(id(node), []).append(table)
 
 
-def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: Let = "share") -> Outcome:
-    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows.
+def step(
+    graph: Graph, batches: Mapping[str, Batch], *, end: bool | Collection[str] = False, let: Let = "share"
+) -> Outcome:
+    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows, for all streams or those named.
 
     `let` says how much of what operators hold back may leave.
     """
@@ -63,8 +65,8 @@ def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: 
             graph.push(vertex, rows, out.deliver)
             marked = [*marked, *batch.punctuations]
         supplied[node.name] = (vertex, marked)
-    for vertex, given in supplied.values():
-        graph.advance(vertex, _learn(vertex, given, end=end), out.deliver)
+    for name, (vertex, given) in supplied.items():
+        graph.advance(vertex, _learn(vertex, given, end=end if isinstance(end, bool) else name in end), out.deliver)
     graph.release(Turn(let=let), out.deliver)
     for vertex in graph.vertices.values():
         _collect(vertex, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import Outcome, step
 from millstream.runtime.graph import Graph
+from millstream.runtime.handed import HandedOn, ending
 from millstream.runtime.metrics import books, operator_metrics
 from millstream.runtime.outputs import claim_folders, finish
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
@@ -130,9 +131,19 @@ class LocalHost:
         if stopping() or self.ended:
             return
         if end_of_stream:
-            self._epoch({}, report, end=True)
+            self._end(report)
         elif isinstance(trigger, AvailableNow) and self.graph.holds:
             self._epoch({}, report, let="all")  # nobody knows when the next run is
+
+    def _end(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """End every stream; one of rows that were set apart, after it has read what the others' end set apart."""
+        for names in ending(self.queries.values(), self._known()):
+            handed = {name: source for name in names if isinstance(source := self.sources[name], HandedOn)}
+            waiting = {name: batch for name, source in handed.items() if (batch := next(source, None)) is not None}
+            if waiting:
+                self._epoch(waiting, report)
+            self._epoch({}, report, end=names)
+        self.ended = True
 
     def read_all(self, timeout: float | None) -> bool:
         """Nobody else reads for this host."""
@@ -163,7 +174,7 @@ class LocalHost:
         batches: dict[str, Batch],
         report: Callable[[dict[str, Any]], None],
         *,
-        end: bool = False,
+        end: Collection[str] = (),
         let: Let = "share",
     ) -> None:
         began = time.monotonic()
@@ -178,7 +189,6 @@ class LocalHost:
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
-        self.ended = self.ended or end
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations)

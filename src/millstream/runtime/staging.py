@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from millstream.core.errors import SinkError, StateError
+from millstream.runtime.handed import HandedOn
+from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
@@ -43,6 +45,10 @@ class Stage:
                     names = {"hidden": hidden, "visible": visible}
                     relative = {name: path.relative_to(sink.folder).as_posix() for name, path in names.items()}
                     out.append({"sink": "folder", "folder": str(sink.folder), **relative})
+            elif isinstance(sink, HandedOn):
+                name = f"{self.sequence:08d}-{target}-{output}-{number}-{self.place}-{self.attempt}.arrow"
+                written = write_table(self.folder.parent / "handed" / name, rows)
+                out.append({"sink": "handed", "stream": sink.stream, "file": asdict(written)})
             elif not isinstance(sink, DiscardSink):
                 others.append(number)
         if others:
@@ -52,6 +58,11 @@ class Stage:
             path = Path(written.path).relative_to(self.folder.parent).as_posix()
             out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": path})
         return out
+
+
+def leaving(reports: Iterable[Report]) -> list[dict[str, Any]]:
+    """What a step hands to sinks, once it is committed; what it hands on to the next step stays in the checkpoint."""
+    return [one for report in reports for one in report.staged if one["sink"] != "handed"]
 
 
 def publish(staged: Sequence[dict[str, Any]], checkpoint: str, *, again: bool) -> None:

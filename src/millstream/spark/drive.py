@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.runtime.batch import Batch, Source
+from millstream.runtime.handed import HandedOn
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 from millstream.spark.agreement import check_next
 from millstream.spark.follow import follow
@@ -93,7 +94,7 @@ class Drive:
             self._step(Arrivals(local=local), self.host.ledger.epoch)
             return
         self._readers = {}
-        self.host.flush(self._report, end=False)
+        self.host.flush(self._report)
         self._quiet(began)
 
     def by_itself(self) -> None:
@@ -108,7 +109,7 @@ class Drive:
                 self._step(arrivals, host.ledger.epoch + 1)
             elif isinstance(trigger, Every):
                 self._readers = {}
-                host.flush(self._report, end=False)
+                host.flush(self._report)
                 self._quiet(began)
             if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and not frames and not local):
                 return
@@ -131,9 +132,12 @@ class Drive:
             if isinstance(source, DataFrame):
                 continue
             local: Source = source
-            if name not in self._readers:
-                self._readers[name] = local.batches()
-            batch = next(self._readers[name], None)
+            if isinstance(source, HandedOn):
+                batch = source.read(self.host.ledger.handed.get(name, ()))
+            else:
+                if name not in self._readers:
+                    self._readers[name] = local.batches()
+                batch = next(self._readers[name], None)
             if batch is None and self.host.supplied.get(name):
                 batch = Batch(local.schema.empty_table())
             if batch is not None:

@@ -12,7 +12,7 @@ import tempfile
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from millstream.runtime.program import Program, Target, grows, plan_text
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sources import check_unseekable
-from millstream.runtime.staging import sweep
+from millstream.runtime.staging import leaving, sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
@@ -47,6 +47,7 @@ from millstream.spark.agreement import check_frames
 from millstream.spark.deliver import deliver
 from millstream.spark.drain import drain_query
 from millstream.spark.drive import Drive, read_all
+from millstream.spark.ending import end_streams
 from millstream.spark.failure import readable
 from millstream.spark.fit import check_session, check_worker
 from millstream.spark.frames import arrow_schema
@@ -55,7 +56,7 @@ from millstream.spark.lay_out import lay_out
 from millstream.spark.outlets import for_workers
 from millstream.spark.places import places
 from millstream.spark.reduce import Reduction, native_reduce
-from millstream.spark.report import progress_report
+from millstream.spark.report import progress_report, rows_by_stream
 from millstream.spark.reread import read_again
 from millstream.spark.session import partitions_of, settings_of
 from millstream.state.lock import checkpoint_id, locked
@@ -166,7 +167,11 @@ class SparkHost:
                 refuse_start(self._known(), end_of_stream=end_of_stream)
                 self._take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
-                    self.flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                    let: Let = "all" if isinstance(trigger, AvailableNow) else "share"
+                    if end_of_stream:
+                        end_streams(self, report, trigger, let)
+                    else:
+                        self.flush(report, let=let)
                 finish(self.queries.values())
         except BaseException as error:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
@@ -204,7 +209,8 @@ class SparkHost:
         self._formerly = {}
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
-        targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
+        read = {source.name for q in self.queries.values() for source in nodes.sources(q.node)}
+        targets = [Target(q.name, plan[q.name], for_workers(q, read)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
             self._rewind(manifest, plan)
@@ -263,12 +269,15 @@ class SparkHost:
         supplied = self._waiting()
         reports = self.jobs.step(self.program, order, arrivals, self._reduction(arrivals), f"epoch {epoch}")
         ran = time.monotonic()
-        refuse_rows(self._known(), self._rows_by_stream(reports))
+        came = rows_by_stream(self, reports)
+        refuse_rows(self._known(), came)
         for source in self.source_nodes():
             batch = arrivals.local.get(source.name)
             given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
             seen = self.stream_ledgers()[source.name].known
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
+        for name in arrivals.local:
+            self.ledger.handed.pop(name, None)
         self._take_in(order, reports)
         for name, source in self.sources.items():
             if isinstance(source, DataFrame):
@@ -276,23 +285,22 @@ class SparkHost:
                     self.stream_ledgers()[name].position = {"read": True}
             elif name in self.stream_ledgers():
                 self.stream_ledgers()[name].position = getattr(source, "position", None)
-        self._commit([one for r in reports for one in r.staged], epoch)
+        self._commit(leaving(reports), epoch)
         self._took(supplied)
-        rows = sum(self._rows_by_stream(reports).values())
-        report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
+        report(progress_report(self, sum(came.values()), {"job": ran - began, "commit": time.monotonic() - ran}))
         if isinstance(trigger, Every):
-            self.flush(report, end=False)
+            self.flush(report)
 
-    def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
-        """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+    def flush(self, report: ReportTo, *, end: Collection[str] = (), let: Let = "share") -> None:
+        """Let operators learn what is known, without new rows; those in `end` end. Does nothing if nothing is new."""
         if end and grows(self.program):
-            self.flush(report, end=False, let=let)
+            self.flush(report, let=let)
         streams, supplied = self.stream_ledgers(), self._waiting()
         for source in self.source_nodes():
             given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
             if given or now_of(source) is not None:  # time passes without rows too
                 self.ledger.learn(source, [], given, now_of(source))
-        target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
+        target = {name: Progress(ended=True) if name in end else one.known for name, one in streams.items()}
         stops = Stops(self.program, self.ledger)
         if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
             self._took(supplied)  # it said nothing new
@@ -303,7 +311,7 @@ class SparkHost:
         for name, progress in target.items():
             streams[name].known = progress
         self._take_in(order, reports)
-        self._commit([one for r in reports for one in r.staged], self.ledger.epoch)
+        self._commit(leaving(reports), self.ledger.epoch)
         self._took(supplied)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
 
@@ -389,12 +397,3 @@ class SparkHost:
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""
         return {name: one.known for name, one in self.stream_ledgers().items()}
-
-    def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
-        entrances = {self.program.index[id(node)]: node.name for node in self.source_nodes()}
-        found = dict.fromkeys(entrances.values(), 0)
-        for report in reports:
-            for i, meter in report.meters.items():
-                if i in entrances:
-                    found[entrances[i]] += meter.get("rows_in", 0)
-        return found

@@ -23,7 +23,7 @@ from millstream.state.paths import inside
 FORMAT = 1
 """The version of the state's format; a newer one is refused."""
 KEPT = 3
-_FOLDERS = ("state", "tables")
+_FOLDERS = ("state", "tables", "handed")
 log = logging.getLogger("millstream.state")
 Facts = dict[int, dict[str, Any]]
 """What an operator knows besides its segments, by store."""
@@ -75,11 +75,16 @@ class Manifest:
     told: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """By operator that holds results back: the progress that its readers have been told of."""
 
+    handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
+    """By stream of late or rejected rows: those that the next epoch reads."""
+
     def files(self) -> Iterator[Written]:
-        """Every file of state that it needs, and every table."""
+        """Every file that it needs: of state, of tables, of rows that are handed on."""
         for segment in self.segments:
             yield from segment.tables.values()
         yield from self.tables.values()
+        for files in self.handed.values():
+            yield from files
 
 
 class Manifests:
@@ -97,10 +102,9 @@ class Manifests:
     def write(self, manifest: Manifest) -> None:
         """Commit: when this returns, the epoch is done."""
         fields = asdict(manifest)
-        for segment in fields["segments"]:
-            for written in segment["tables"].values():
-                written["path"] = str(Path(written["path"]).relative_to(self.root))
-        for written in fields["tables"].values():
+        named = [written for segment in fields["segments"] for written in segment["tables"].values()]
+        named += [*fields["tables"].values(), *(written for files in fields["handed"].values() for written in files)]
+        for written in named:
             written["path"] = str(Path(written["path"]).relative_to(self.root))
         body = json.dumps(plain(fields))
         digest = hashlib.sha256(body.encode()).hexdigest()
@@ -202,21 +206,19 @@ class Manifests:
 
 def _manifest(fields: dict[str, Any], root: Path) -> Manifest:
     segments = [_segment(one, root) for one in fields.pop("segments")]
-    tables = _files(fields.pop("tables", {}), root)
-    return Manifest(**fields, segments=segments, tables=tables)
+    tables = {name: _file(one, root) for name, one in fields.pop("tables", {}).items()}
+    handed = {name: [_file(one, root) for one in files] for name, files in fields.pop("handed", {}).items()}
+    return Manifest(**fields, segments=segments, tables=tables, handed=handed)
 
 
 def _segment(fields: dict[str, Any], root: Path) -> SavedSegment:
-    tables = _files(fields.pop("tables"), root)
+    tables = {name: _file(one, root) for name, one in fields.pop("tables").items()}
     return SavedSegment(**fields, tables=tables)
 
 
-def _files(saved: dict[str, Any], root: Path) -> dict[str, Written]:
-    out: dict[str, Written] = {}
-    for name, fields in saved.items():
-        written = Written(**fields)
-        path = inside(root, written.path)
-        if path is None:
-            raise ValueError(f"it names {written.path!r}, which is not in the checkpoint")
-        out[name] = replace(written, path=str(path))
-    return out
+def _file(saved: dict[str, Any], root: Path) -> Written:
+    written = Written(**saved)
+    path = inside(root, written.path)
+    if path is None:
+        raise ValueError(f"it names {written.path!r}, which is not in the checkpoint")
+    return replace(written, path=str(path))
