@@ -299,7 +299,8 @@ class Engine:
             horizon  12 of ts: range 10 + disorder 2
           stream bids promises {[[ts:+]]} (ts within 2)
         """
-        return report({name: query.node for name, query in self._queries.items()}, ends=end_of_stream)
+        asked = {name: query.node for name, query in self._queries.items()}
+        return report(asked, ends=end_of_stream, asked=self._places)
 
     def start(
         self,
