@@ -48,6 +48,8 @@ class LocalHost:
         self.queries: dict[str, HostQuery] = {}
         self.epoch = 0
         self.ended = False
+        self.begun = False
+        """Is the run past its start?"""
         self._readers: dict[str, Iterator[Batch]] = {}
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._taken: dict[str, int] = {}
@@ -98,8 +100,10 @@ class LocalHost:
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        self.begun = False
         refuse_start(self._known(), end_of_stream=end_of_stream)
         claim_folders(self.queries.values(), self.id)
+        self.begun = True
         self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
         finish(self.queries.values())
 
@@ -149,6 +153,10 @@ class LocalHost:
         """Nobody else reads for this host."""
         return True
 
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last epoch, of earlier runs too."""
+        return self.progress(0, {}, self.epoch - 1) if self.epoch else None
+
     def _next(self) -> dict[str, Batch]:
         """The next batch of each source that has one, with what the caller supplied."""
         out: dict[str, Batch] = {}
@@ -191,7 +199,7 @@ class LocalHost:
             self._deliver(query, outcome)
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
-        told = self.progress(rows, durations)
+        told = self.progress(rows, durations, self.epoch)
         self.epoch += 1  # what the one who is told may raise does not undo the epoch
         report(told)
 
@@ -228,8 +236,8 @@ class LocalHost:
         vertex = self.graph.vertices.get(id(node))
         return None if vertex is None else vertex.choice
 
-    def progress(self, input_rows: int, durations: dict[str, float]) -> dict[str, Any]:
-        """One report; `durations` in seconds."""
+    def progress(self, input_rows: int, durations: dict[str, float], epoch: int) -> dict[str, Any]:
+        """One report of an epoch; `durations` in seconds."""
         streams = {}
         for vertex, ingest in self.graph.ingests():
             node = vertex.node
@@ -250,7 +258,7 @@ class LocalHost:
                 ),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
-        return made(self.epoch, self.epoch, input_rows, durations, streams, queries)
+        return made(epoch, epoch, input_rows, durations, streams, queries)
 
 
 def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:

@@ -31,13 +31,12 @@ from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
-from millstream.runtime.migrate import check_states, held_by, renamed
+from millstream.runtime.migrate import held_by, renamed
 from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, grows, plan_text
+from millstream.runtime.program import Program, Target, grows
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.sources import check_unseekable
 from millstream.runtime.staging import leaving, sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
@@ -58,6 +57,7 @@ from millstream.spark.places import places
 from millstream.spark.reduce import Reduction, native_reduce
 from millstream.spark.report import progress_report, rows_by_stream
 from millstream.spark.reread import read_again
+from millstream.spark.rewind import rewind
 from millstream.spark.session import partitions_of, settings_of
 from millstream.state.lock import checkpoint_id, locked
 from millstream.state.manifest import Manifest, Manifests
@@ -90,6 +90,8 @@ class SparkHost:
         self.ledger = Ledger()
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
+        self.begun = False
+        """Is the run past its start?"""
         self._opened = False
         self._formerly: dict[str, str] = {}
         """By query: the name that it had before this start, where that is another."""
@@ -158,6 +160,7 @@ class SparkHost:
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        self.begun = False
         try:
             with locked(self.checkpoint):
                 self.id = checkpoint_id(self.checkpoint)
@@ -165,6 +168,7 @@ class SparkHost:
                     check_worker(self.spark)
                 self._open()
                 refuse_start(self._known(), end_of_stream=end_of_stream)
+                self.begun = True
                 self._take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
                     let: Let = "all" if isinstance(trigger, AvailableNow) else "share"
@@ -181,6 +185,10 @@ class SparkHost:
             raise
         finally:
             self.query = None
+
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last committed epoch, of earlier runs too; None as long as the checkpoint is not open."""
+        return progress_report(self, 0, {}) if self._opened and self.ledger.sequence >= 0 else None
 
     def read_all(self, timeout: float | None) -> bool:
         """Wait until Spark has read what its sources have now; True if that came in time."""
@@ -213,7 +221,7 @@ class SparkHost:
         targets = [Target(q.name, plan[q.name], for_workers(q, read)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
-            self._rewind(manifest, plan)
+            rewind(self, manifest, plan)
         claim_folders(self.queries.values(), self.id, self._formerly)
         self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
@@ -225,27 +233,6 @@ class SparkHost:
             self.manifests.sweep()
             sweep(sink for q in self.queries.values() for sink in folders(q))
         self._opened = True
-
-    def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
-        """Forget everything since the last manifest; sources go back to where they were then."""
-        if manifest is not None:
-            texts = {target.name: plan_text(target.node) for target in self.program.targets}
-            check_states(plan, manifest, texts, self._formerly)
-            self.manifests.check(manifest)
-        self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
-        if manifest is not None:
-            held = held_by(plan, manifest, self._formerly)
-            self.ledger.rename(self._formerly)
-            self.ledger.operators |= held
-        self.table_files.rewind()
-        for name, source in self.sources.items():
-            if isinstance(source, DataFrame):
-                continue
-            position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
-            if not hasattr(source, "seek") or not hasattr(source, "position"):
-                check_unseekable(name, source, known=name in self.ledger.streams)
-            elif position is not None:
-                source.seek(position)
 
     def drain(self, name: str) -> None:
         """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
