@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from millstream.api.as_of import as_of_node
 from millstream.api.enrich import enrich_node
+from millstream.api.foreign_words import refuse_word
 from millstream.api.join import Keys, join_node, left_alone
 from millstream.api.top import Columns, top_node
 from millstream.api.whole_rows import whole_rows_node
@@ -46,6 +47,11 @@ class Stream:
     def schema(self) -> pa.Schema:
         """The columns and their types."""
         return self.node.schema
+
+    if not TYPE_CHECKING:  # a checker should still find what is not there
+
+        def __getattr__(self, name):
+            return refuse_word(type(self).__name__, name)
 
     def where(self, condition: str) -> Query:
         """The rows that satisfy an SQL condition."""

@@ -135,7 +135,12 @@ def _summary(progress: dict[str, Any]) -> dict[str, Any]:
         for name, one in progress["sources"].items()
     }
     queries = {
-        name: {"rows_out": one["rows_out"], "rejected": one["books"]["rejected"], "open_windows": _open(one)}
+        name: {
+            "rows_out": one["rows_out"],
+            "rejected": one["books"]["rejected"],
+            "results_rejected": one["books"]["results_rejected"],
+            "open_windows": _open(one),
+        }
         for name, one in progress["queries"].items()
     }
     return {"epochs": progress["epoch"] + 1, "streams": streams, "queries": queries}
@@ -161,7 +166,8 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool, idle: bool) -> Non
     for name, one in summary["queries"].items():
         open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
         rejected = f", rows rejected: {one['rejected']:,}" if one["rejected"] else ""
-        console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{open_windows}"))
+        failed = f", results rejected: {one['results_rejected']:,}" if one["results_rejected"] else ""
+        console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{failed}{open_windows}"))
     epochs = "1 epoch" if summary["epochs"] == 1 else f"{summary['epochs']:,} epochs"
     said = "stopped after" if stopped else "nothing new after" if idle and summary["epochs"] else "done in"
     console.print(f"{said} {epochs}")
