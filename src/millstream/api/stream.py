@@ -22,6 +22,7 @@ from millstream.core.quote import apart, check_reserved
 from millstream.core.window import WHOLE
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
+from millstream.kernels.same import all_alike
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.sql.expression import condition, expression, named_expression
@@ -85,11 +86,14 @@ class Stream:
         return self._query(nodes.Project(input=self.node, columns=tuple(items), schema=schema))
 
     def union(self, *others: Stream) -> Query:
-        """The rows of all streams, which must have the same columns. Progress is the minimum."""
+        """The rows of all streams, which must have the same columns. Progress is the minimum.
+
+        A column of times in several time zones leaves in that of the first stream.
+        """
         for other in others:
             if not isinstance(other, Stream):
                 raise PlanError(f"{other!r} is not a stream", hint="Unite streams of one engine: a.union(b, c).")
-            if other.schema.names != self.schema.names or other.schema.types != self.schema.types:
+            if not all_alike(self.schema, other.schema):
                 raise SchemaError(
                     f"a union of {_shown(self.schema)} and {_shown(other.schema)}",
                     hint="Select the same columns with the same types on both sides first.",
