@@ -42,4 +42,4 @@ print(*str(engine.check()).splitlines()[-2:], sep="\n")
 # processes end: counts safe: True, with the join: True
 #   minute, from, to, sent, answered: 959 1 2 1 1
 #   one of these would do:
-#     sent {[[src:#]]}: ms.supplied(per="src")
+#     sent: ms.supplied(per="src")

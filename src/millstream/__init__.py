@@ -71,6 +71,7 @@ from millstream.core.errors import (
     SqlError,
     StateError,
     WindowError,
+    WordError,
 )
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.run import Run
@@ -101,6 +102,7 @@ __all__ = [
     "Stream",
     "Table",
     "WindowError",
+    "WordError",
     "approx_distinct",
     "approx_heavy_hitters",
     "approx_quantile",

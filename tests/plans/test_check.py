@@ -59,13 +59,13 @@ def test_a_refused_query_says_what_is_missing_and_what_would_do() -> None:
             keeps    partials of open windows for each auction
             refused  aggregate by auction over range 10 s slide 10 s on ts never closes a window: no punctuation on ts \
 reaches it; bids promises nothing
-            hint     Declare progress on ts of bids: progress=ms.bounded_disorder("ts", …), in SQL PROGRESS ON ts \
-WITHIN …; or run it with end_of_stream=True.
+            hint     Declare progress on ts of bids: progress=ms.bounded_disorder("ts", …); \
+or run it with end_of_stream=True.
           stream bids promises nothing
           one of these would do:
-            bids {[[ts:+]]}: ms.bounded_disorder("ts", …)
-            bids {[[auction:#]]}: ms.supplied(per="auction")
-            bids {[[auction:#, ts:+]]}: ms.per_group("auction", ms.bounded_disorder("ts", …))
+            bids: ms.bounded_disorder("ts", …)
+            bids: ms.supplied(per="auction")
+            bids: ms.per_group("auction", ms.bounded_disorder("ts", …))
     """
 
     assert text(expected) == said(counted(attribute="ts", range="10 seconds"))

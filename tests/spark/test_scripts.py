@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -142,3 +143,41 @@ def test_columns_of_files_may_have_any_name(spark: Any, tmp_path: Path) -> None:
     engine.start(ms.available_now()).await_termination()
 
     assert [(1, 6), (2, 7)] == sorted((row["ts"], row["more"]) for row in query.table().to_pylist())
+
+
+NUMBERS = "1,nan,a\n2,inf,b\n3,-inf,c\n4,NaN,d\n5,,e\n6,x,f\n7,Infinity,g\n"
+
+
+def test_csv_means_the_same_on_both_hosts(spark: Any, tmp_path: Path) -> None:
+    texts = {
+        "0.csv": "n,x,k\n" + NUMBERS,
+        "1.csv": 'n,new,k,x\n8,1,"two\nlines, and "" a quote",0.5\n9,1,h,2\n10,1,i\n',
+        "2.csv": "k,x,n\nj,1e3,11\n",
+    }
+    (tmp_path / "in").mkdir()
+    for i, (name, text) in enumerate(texts.items()):
+        (tmp_path / "in" / name).write_text(text)
+        os.utime(tmp_path / "in" / name, (1_700_000_000 + i, 1_700_000_000 + i))
+    (tmp_path / "in" / "3.csv.gz").write_bytes(gzip.compress(b"n,x,k\n12,0,k\n"))
+    made = ms.Script(f"CREATE STREAM s (n BIGINT, x DOUBLE, k STRING) FROM csv '{tmp_path / 'in'}'; SELECT * FROM s;")
+    found: list[Any] = []
+    for engine in (ms.Engine(host="local"), ms.Engine(spark, partitions=2)):
+        (query,) = made.bind(engine)
+        engine.start(ms.available_now()).await_termination()
+        rejected = query.rejected.table().select(["raw", "reason"]).to_pylist()
+        found.append((query.table().sort_by("n").to_pylist(), sorted(rejected, key=str)))
+
+    (here, bad), (there, bad_there) = found
+    assert repr(here) == repr(there)
+    assert [1, 2, 3, 4, 5, 7, 8, 9, 11, 12] == [row["n"] for row in there]
+    assert bad == bad_there
+    assert {"6,x,f", "10,1,i"} == {row["raw"] for row in bad_there}
+
+
+def test_a_csv_file_without_a_column_stops_the_run_with_its_name(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("n,k\n1,a\n")
+    engine = ms.Engine(spark, partitions=2)
+    ms.Script(f"CREATE STREAM s (n BIGINT, x DOUBLE) FROM csv '{tmp_path}'; SELECT * FROM s;").bind(engine)
+
+    with pytest.raises(ms.SourceError, match=r'1\.csv line 1 has no column "x"'):
+        engine.start(ms.available_now()).await_termination()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import millstream as ms
+from millstream.sql.hints import HINTS
 from sql.auction import START
+from sql.hinted import HINTED
 from sql.test_errors import engine as wrong_engine
 from sql.wrong import WRONG
 
@@ -36,20 +39,38 @@ def engine() -> ms.Engine:
     times = {second: START.replace(minute=second // 60, second=second % 60) for second in range(120)}
     out.stream("bids", [{"ts": times[s], "item": i, "bidder": b, "price": p} for s, i, b, p in bids], progress=promise)
     out.stream("asks", [{"ts": times[s], "item": i, "cost": c} for s, i, c in asks], progress=promise)
+    out.table("kinds", [{"item": "lamp", "kind": "light", "least": 22}, {"item": "vase", "kind": "seat", "least": 1}])
     return out
 
 
-def answer(text: str) -> list[tuple[Any, ...]]:
+def answer(text: str, *, windows: bool = True) -> list[tuple[Any, ...]]:
     asked = engine()
     query = asked.sql(text, name="q")
     asked.start(ms.available_now(), end_of_stream=True).await_termination()
-    return sorted((tuple(row.values()) for row in query.table().to_pylist()), key=repr)
+    kept = [name for name in query.schema.names if windows or not name.startswith("window_")]
+    return sorted((tuple(row.values()) for row in query.table().select(kept).to_pylist()), key=repr)
 
 
 def hint_of(text: str) -> str:
     with pytest.raises(ms.SqlError) as caught:
         engine().sql(text)
     return str(caught.value.hint)
+
+
+def test_hints_that_are_told_in_sql_are_hints_that_are_given() -> None:
+    source = "".join(path.read_text() for path in Path(ms.__file__).parent.rglob("*.py") if path.name != "hints.py")
+    said = re.sub(r"[\"']\s*[\"']", "", source)
+
+    assert [] == [hint for hint in HINTS if re.sub(r"[\"']\s*[\"']", "", hint) not in said]
+    assert [] == [hint for hint in HINTS.values() if PYTHON.search(hint)]
+
+
+@pytest.mark.parametrize("name", HINTED)
+def test_a_statement_that_follows_the_hint_answers_what_was_meant(name: str) -> None:
+    wrong, hint, hinted, expected = HINTED[name]
+
+    assert hint == hint_of(wrong)
+    assert sorted(expected, key=repr) == answer(hinted, windows=False)
 
 
 def test_the_window_that_an_offset_is_written_as() -> None:

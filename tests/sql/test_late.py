@@ -1,4 +1,4 @@
-"""LATE(q) and REJECTED(q): rows that were set apart have sinks in statements, and are streams on the local host."""
+"""LATE(q) and REJECTED(q): rows that were set apart have sinks in statements, and are streams."""
 
 from __future__ import annotations
 
@@ -73,20 +73,16 @@ def test_a_query_runs_once_whatever_is_written_of_it(folder: Path) -> None:
     assert 2 == queries[0].late.table().num_rows
 
 
-def test_late_rows_may_be_asked_anything_on_the_local_host(folder: Path) -> None:
-    *_, late = run(folder, """
+@pytest.mark.parametrize("host", ["local", "spark"])
+def test_late_rows_may_be_asked_anything(folder: Path, host: str) -> None:
+    *_, late, bad = run(folder, """
         INSERT INTO memory 'items' SELECT item, min(ts) AS first, count(*) AS n FROM LATE(counts) WHERE ts > 3
         GROUP BY item;
-    """)  # fmt: skip
+        INSERT INTO memory 'bad' SELECT upper(item) AS item FROM REJECTED(counts);
+    """, host)  # fmt: skip
 
     assert [{"item": "vase", "first": 4, "n": 1}] == late.table().to_pylist()
-
-
-def test_on_spark_that_is_said_to_be_missing(folder: Path) -> None:
-    with pytest.raises(ms.NotYetError, match=r"a query over LATE\(…\) on Spark") as caught:
-        run(folder, "INSERT INTO memory 'items' SELECT item FROM LATE(counts);", "spark")
-
-    assert "CREATE STREAM" in str(caught.value.hint)
+    assert [{"item": "SOFA"}] == bad.table().to_pylist()
 
 
 def test_a_statement_by_itself_is_a_query_over_the_rows() -> None:
@@ -127,12 +123,4 @@ def test_a_query_that_runs_gets_no_more_sinks() -> None:
     with pytest.raises(ms.SqlError, match="query 'q' has been started"):
         engine.sql("INSERT INTO parquet 'x' SELECT * FROM LATE(q)")
     with pytest.raises(ms.PlanError, match="query 'q' has been started"):
-        query.late.stream()
-
-
-def test_rows_are_handed_on_to_the_next_epoch_and_only_on_the_local_host(folder: Path) -> None:
-    engine = in_process.engine(folder / "other", 2)
-    query = engine.stream("s", [{"x": 1}]).named("q")
-
-    with pytest.raises(ms.PlanError, match="is a stream on the local host only"):
         query.late.stream()

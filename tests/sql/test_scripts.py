@@ -286,3 +286,40 @@ def test_types_are_those_of_spark(written: str, kind: pa.DataType) -> None:
     stream = ms.Engine(host="local").sql(f"CREATE STREAM s (a BIGINT, b {written}, c STRING) FROM json 'json'")
 
     assert kind == stream.schema.field("b").type
+
+
+def test_a_query_whose_folder_has_the_name_of_a_view_is_numbered(tmp_path: Path) -> None:
+    script = ms.Script(f"""
+        CREATE STREAM bids FROM rate OPTIONS (rows 3);
+        CREATE VIEW dear AS SELECT value FROM bids;
+        INSERT INTO parquet '{tmp_path / "dear"}' SELECT * FROM dear;
+        INSERT INTO memory 'bids' SELECT * FROM bids;
+        SELECT value FROM dear;
+    """)
+
+    assert ["dear_2", "bids_2", "query_1"] == [query.name for query in script.bind(ms.Engine(host="local"))]
+
+
+@pytest.mark.parametrize(("second", "how"), [("out/a", "is"), ("./out/../out/a/", "is"), ("out", "lies in, or holds,")])
+def test_two_queries_of_one_folder_are_refused_with_both_lines(second: str, how: str) -> None:
+    script = ms.Script(f"""CREATE STREAM bids FROM rate OPTIONS (rows 3);
+        INSERT INTO parquet 'out/a' SELECT * FROM bids;
+
+        INSERT INTO json '{second}' SELECT value FROM bids;
+        INSERT INTO json 'late' SELECT * FROM LATE(bids)""")
+
+    with pytest.raises(ms.SqlError) as caught:
+        script.bind(ms.Engine(host="local"))
+    (problem,) = caught.value.problems
+    assert (4, f'"{second}" {how} the folder that the statement in line 2 writes to') == (problem.line, problem.fact)
+
+
+@pytest.mark.parametrize(
+    "clause", ["ON Event Time WITHIN 5 seconds", "ORDERED ON Event Time", "SUPPLIED ON Event Time"]
+)
+def test_a_name_of_two_words_is_told_of_backticks(clause: str) -> None:
+    with pytest.raises(ms.SqlError) as caught:
+        ms.Engine(host="local").sql(f"CREATE STREAM s FROM csv 'in' PROGRESS {clause}")
+
+    assert '"Event Time" is 2 words, and the name of a column is expected' == caught.value.problems[0].fact
+    assert "A name of several words stands in backticks: `Event Time`." == caught.value.hint

@@ -52,7 +52,11 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "negative": ({"on": "k", "within": "-5 s"}, ms.PlanError, "no row lies within -5 s"),
     "nothing": ({"on": "k", "within": "0 s", "strict": True}, ms.PlanError, "no row lies within 0 s and before"),
     "no duration": ({"on": "k", "within": 5}, ms.WindowError, "has no unit"),
-    "no time": ({"on": "k", "time": "k"}, ms.WindowError, "not an ordered discrete type"),
+    "no time": (
+        {"on": "k", "time": "k"},
+        ms.WindowError,
+        "k is string, and neither windows nor progress can be on that",
+    ),
     "a key twice": ({"on": [("k", "k"), ("k", "k")]}, ms.PlanError, "k is among the keys twice"),
     "the time as a key": ({"on": ["k", "ts"]}, ms.PlanError, "ts is a key and the time too"),
 }

@@ -345,3 +345,37 @@ def test_a_row_whose_group_no_punctuation_can_name_is_rejected(progress: Any, wh
     assert (200, 40, 160) == tuple(books[name] for name in ("rows_in", "rejected", "accepted"))
     kept = sum(one.get("state_rows", 0) for one in ran.progress["queries"]["q"]["operators"])
     assert kept <= (20 if progress == ms.supplied(per="k") else 2)
+
+
+def _fail(_: pa.Array) -> float:
+    raise ValueError("no")
+
+
+def _half(values: pa.Array) -> float:
+    if len(values) == 1:
+        raise ValueError("one is too few")
+    return 0.5
+
+
+FAILING: dict[str, tuple[Callable[[ms.Stream], ms.Query], int]] = {
+    "an aggregate of one's own": (lambda s: s.window("ts", range=5).agg(x=ms.udaf(_fail, "v", returns="double")), 2),
+    "one of its groups": (lambda s: s.window("ts", range=5).agg(x=ms.udaf(_half, "v", returns="double")), 1),
+    "a column above an aggregate": (lambda s: s.window("ts", range=5).agg(n=ms.count()).select(x="1 / (n - 1)"), 1),
+    "a condition above it": (lambda s: s.window("ts", range=5).agg(n=ms.count()).where("1 / (n - 1) > 0"), 1),
+    "a pair": (lambda s: s.join(s, on="k", within=1, where="1 / (left_v - 1) > 0"), 2),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize("host", ["local", "tasks"])
+def test_results_that_cannot_be_made_are_in_the_books(name: str, host: str, tmp_path: Path) -> None:
+    ask, expected = FAILING[name]
+    made = ms.Engine(host="local") if host == "local" else engine_on_disk(tmp_path, 2)
+    rows = [{"ts": 1, "k": "a", "v": 1}, {"ts": 2, "k": "a", "v": 2}, {"ts": 7, "k": "b", "v": 3}]
+    query = ask(made.stream("s", rows, progress=ms.ordered("ts"))).named("q")
+    run_ = made.start(ms.available_now(), end_of_stream=True)
+    run_.await_termination()
+    books = run_.progress["queries"]["q"]["books"]
+
+    assert (expected, 0, 0) == (books["results_rejected"], books["rejected"], books["unaccounted"])
+    assert expected == query.rejected.table().num_rows

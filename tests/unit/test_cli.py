@@ -147,7 +147,9 @@ def test_check_refuses_what_would_keep_rows_for_ever_unless_the_streams_end(scri
 
     assert 2 == code
     assert "query query_1: refused" in out
-    assert 'bids {[[item:#]]}: ms.supplied(per="item")' in out
+    assert "bids: PROGRESS SUPPLIED PER item" in out
+    assert "Tell rows apart by ts too: SELECT DISTINCT item, ts" in " ".join(out.split())
+    assert "ms." not in out
     assert 0 == call("check", script, "--ends")[0]
 
 
@@ -347,3 +349,15 @@ def test_ctrl_c_and_sigterm_stop_at_the_end_of_an_epoch(script: Path, sent: sign
     assert (code, "") == (running.returncode, err)
     assert summary["stopped"]
     assert len(rows) == summary["queries"]["query_1"]["rows_out"]
+
+
+def test_a_hint_about_a_run_is_sql_too(script: Path) -> None:
+    statements = ("CREATE STREAM bids FROM parquet 'in'", "INSERT INTO parquet 'out' SELECT * FROM bids")
+    script.write_text(";\n".join(statements))
+    assert 0 == call("run", script, "--host", "local")[0]
+
+    code, _, said = call("run", script, "--host", "local")
+
+    assert 1 == code
+    assert "INSERT OVERWRITE … replaces what is there, and OPTIONS (mode 'append') writes beside it." in said
+    assert "to_parquet" not in said

@@ -134,18 +134,18 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "text attribute": (
         lambda: stream().window("k", range=5), ms.WindowError,
-        "k is string, which is not an ordered discrete type",
-        "Window on a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
+        "k is string, and neither windows nor progress can be on that",
+        "Use a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
     ),
     "float attribute": (
         lambda: stream().window("price", range=5), ms.WindowError,
-        "price is double, which is not an ordered discrete type",
-        "Window on a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
+        "price is double, and neither windows nor progress can be on that",
+        "Use a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
     ),
     "float progress": (
         lambda: stream(ms.ordered("price")), ms.WindowError,
-        "price is double, which is not an ordered discrete type",
-        "Window on a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
+        "price is double, and neither windows nor progress can be on that",
+        "Use a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
     ),
     "duration on an integer": (
         lambda: stream().window("ts", range="5 seconds"), ms.WindowError,

@@ -130,3 +130,47 @@ def test_what_a_callback_raises_is_a_failure_of_the_run_with_its_cause(engine: m
 def test_what_cannot_be_called_hears_nothing(engine: ms.Engine) -> None:
     with pytest.raises(ms.PlanError, match="'loud' cannot be called"):
         engine.on_epoch("loud")  # type: ignore[arg-type]  # on purpose
+
+
+def ordered(made: ms.Engine, rows: list[dict[str, Any]]) -> ms.Query:
+    return made.stream("s", rows, progress=ms.ordered("ts")).window("ts", range=5).agg(n=ms.count()).named("q")
+
+
+@pytest.mark.parametrize("host", ["local", "tasks"])
+def test_a_run_that_finds_nothing_new_reports_how_far_the_streams_are(host: str, tmp_path: Path) -> None:
+    made = ms.Engine(host="local") if host == "local" else in_process.engine(tmp_path, 2)
+    ordered(made, [{"ts": 3}, {"ts": 12}])
+    first = made.start(ms.available_now())
+    first.await_termination()
+    if host == "tasks":
+        made = in_process.engine(tmp_path, 2)
+        ordered(made, [{"ts": 3}, {"ts": 12}])
+    second = made.start(ms.available_now())
+    second.await_termination()
+
+    assert [] == second.recent_progress
+    assert ("12", 2) == (str(second.progress["sources"]["s"]["progress"]), second.progress["sources"]["s"]["rows_in"])
+    same = ("epoch", "sources", "queries")
+    assert [first.progress[name] for name in same] == [second.progress[name] for name in same]
+
+
+def test_what_fails_at_the_start_fails_in_no_epoch(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    made = ms.Engine(host="local")
+    ordered(made, [{"ts": 3}]).to_parquet(tmp_path / "file" / "out")
+    with pytest.raises(ms.SinkError) as caught:
+        made.start(ms.available_now()).await_termination()
+
+    assert [] == getattr(caught.value, "__notes__", [])
+
+
+def test_what_fails_in_an_epoch_says_in_which() -> None:
+    def fail(*_: object) -> None:
+        raise ms.SinkError("no")
+
+    made = ms.Engine(host="local")
+    ordered(made, [{"ts": 3}, {"ts": 12}]).for_each(fail)
+    with pytest.raises(ms.MillstreamError) as caught:
+        made.start(ms.available_now()).await_termination()
+
+    assert ["in epoch 0 of 'run'"] == caught.value.__notes__

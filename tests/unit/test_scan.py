@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType, StructType
 import millstream as ms
 from millstream.core.errors import SqlError
 from millstream.plan import nodes
-from millstream.runtime.batch import UNREADABLE
+from millstream.runtime.batch import REASON, UNREADABLE
 from millstream.spark.frames import _told_apart, arrow_schema
 from support import in_process
 
@@ -54,6 +54,10 @@ class Notes(DataFrame):
     def select(self, *names: Any) -> Notes:  # type: ignore[override]  # all that is asked here
         bare = [name.strip("`") for name in names]
         self.found = StructType([self.found[name] for name in bare])
+        return self
+
+    def mapInArrow(self, fn: Any, schema: Any) -> Notes:  # type: ignore[override]  # noqa: N802 - Spark's name
+        self.read, self.given, self.found = fn, self.found.names, schema
         return self
 
     @property
@@ -122,9 +126,14 @@ def test_text_is_read_by_the_names_in_its_header_and_what_cannot_be_read_comes_a
     notes, source = declared(tmp_path, statement)
 
     assert (["n", "k"], True) == (source.schema.names, source.raw)
-    assert ["n", "k", UNREADABLE] == notes.found.names
-    expected = {"header": "true", "enforceSchema": "false", "pathGlobFilter": "*.csv", "timeZone": "UTC"}
-    assert expected.items() <= notes.asked.items()
+    assert ["n", "k", UNREADABLE, REASON] == notes.found.names
+    assert {"format": "binaryFile", "pathGlobFilter": "*.csv", "path": str(folder)} == notes.asked
+    assert ["path", "content"] == notes.given
+    texts = [b"k,extra,n\na,x,1\n", b"n,k\nx,b\n2,c\n"]
+    files = pa.RecordBatch.from_pydict({"path": ["file:/in/0.csv", "file:/in/1.csv"], "content": texts})
+    rows = pa.Table.from_batches(notes.read(iter([files]))).to_pylist()
+    assert [(1, "a", None), (2, "c", None), (None, None, "x,b")] == [(r["n"], r["k"], r[UNREADABLE]) for r in rows]
+    assert '1.csv line 2: column "n": "x" is not int64' == rows[-1][REASON]
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
@@ -192,8 +201,10 @@ def test_what_spark_could_not_read_is_told_apart() -> None:
     rows = pa.table({"n": [1, None, 3], UNREADABLE: [None, "x,y", None]})
     schema = pa.schema({"n": pa.int64()})
     good, bad = _told_apart(rows, schema)
+    _, told = _told_apart(rows.append_column(REASON, pa.array([None, "line 2", None])), schema)
 
     assert ([1, 3], [("x,y", "not a row of (n int64)")]) == (good["n"].to_pylist(), bad)
+    assert [("x,y", "line 2")] == told
 
 
 def test_the_text_of_what_could_not_be_read_is_no_column_of_the_stream() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import millstream as ms
+from millstream.api.foreign_words import _OURS
 from support import in_process
 
 ROWS = [{"ts": 1, "k": "a", "v": 3}, {"ts": 2, "k": "A", "v": 5}, {"ts": 12, "k": "b", "v": 7}]
@@ -80,3 +81,34 @@ def test_discard_forgets_rows_and_its_older_name_does_too() -> None:
         assert 2 == run.progress["queries"][query.name]["rows_out"]
         with pytest.raises(ms.PlanError, match="not kept in memory"):
             query.table()
+
+
+@pytest.mark.parametrize(
+    ("written", "ours"),
+    [
+        (lambda s: s.groupBy("k"), '.group_by("k")'),
+        (lambda s: s.window("ts", range=5).groupBy("k"), '.group_by("k")'),
+        (lambda s: s.where("v > 1").withColumn("w", "v + 1"), ".with_columns("),
+        (lambda s: s.withWatermark("ts", "5 seconds"), "progress=ms.bounded_disorder("),
+        (lambda s: s.writeStream.start(), ".to_parquet("),
+        (lambda s: s.orderBy("ts"), '.sort("ts")'),
+    ],
+)
+def test_a_word_of_spark_that_is_another_one_here_is_told(written: Callable[[Any], Any], ours: str) -> None:
+    with pytest.raises(ms.WordError, match="a stream has no ") as caught:
+        written(ms.Engine(host="local").stream("s", ROWS))
+
+    assert ours in str(caught.value.hint)
+
+
+def test_another_unknown_word_is_pythons_own_error() -> None:
+    stream = ms.Engine(host="local").stream("s", ROWS)
+
+    assert not hasattr(stream, "groupBy")
+    with pytest.raises(AttributeError, match="'Stream' object has no attribute 'wherever'"):
+        stream.wherever  # type: ignore[attr-defined]  # the mistake under test  # noqa: B018
+
+
+@pytest.mark.parametrize("word", sorted(_OURS))
+def test_a_word_that_is_told_is_not_there(word: str) -> None:
+    assert not hasattr(ms.Stream, word)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from millstream.core.errors import MillstreamError, SqlError, sql_error
 from millstream.core.problem import Problem
-from millstream.sql.foreign import in_sql
+from millstream.sql.hints import in_sql
 from millstream.sql.text import Piece
 
 _MISSING = re.compile(r'there is no function "(\w+)"')

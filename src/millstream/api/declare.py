@@ -16,7 +16,7 @@ from millstream.api.schema import arrow_type
 from millstream.api.table import Table
 from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
-from millstream.runtime.batch import UNREADABLE
+from millstream.runtime.batch import APART
 from millstream.runtime.sources import files
 from millstream.sql import statements as sql
 from millstream.sql.expressions import spelled
@@ -57,7 +57,7 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
     known: list[str] = []
     with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
         source = _source(engine, statement, schema, options)
-        known = [name for name in source.schema.names if name != UNREADABLE]
+        known = [name for name in source.schema.names if name not in APART]
     settle(problems)
     made: Any = None
     if statement.progress is not None:

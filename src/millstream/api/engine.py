@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -244,13 +245,14 @@ class Engine:
         return query
 
     def free_name(self, wish: str = "") -> str:
-        """A name that nothing here has: the one wished for, or a number."""
+        """A name that nothing here has: the one wished for, or with a number after it."""
         taken = (self._queries, self._streams, self._views, self._tables)
         if wish and not any(wish in one for one in taken):
             return wish
-        while any(f"query_{self._unnamed + 1}" in one for one in taken):
-            self._unnamed += 1
-        return f"query_{self._unnamed + 1}"
+        stem, first = (wish, 2) if wish else ("query", self._unnamed + 1)
+        number = next(n for n in count(first) if not any(f"{stem}_{n}" in one for one in taken))
+        self._unnamed = self._unnamed if wish else number - 1
+        return f"{stem}_{number}"
 
     def placed(self, node: nodes.Node, piece: Piece) -> None:
         """Remember where in a statement a node was asked for, so that a refusal can point there."""
@@ -294,7 +296,8 @@ class Engine:
             horizon  12 of ts: range 10 + disorder 2
           stream bids promises {[[ts:+]]} (ts within 2)
         """
-        return report({name: query.node for name, query in self._queries.items()}, ends=end_of_stream)
+        asked = {name: query.node for name, query in self._queries.items()}
+        return report(asked, ends=end_of_stream, asked=self._places)
 
     def start(
         self,

@@ -12,6 +12,7 @@ from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.kernels.group import check_groupable
+from millstream.kernels.same import alike
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
@@ -92,7 +93,7 @@ def check_keys(schemas: Sequence[pa.Schema], keys: Sequence[tuple[str, str]]) ->
     for pair in keys:
         kinds = [type_in(schema, name) for schema, name in zip(schemas, pair, strict=True)]
         check_groupable(kinds[0], pair[0])
-        if kinds[0] != kinds[1]:
+        if not alike(kinds[0], kinds[1]):
             raise SchemaError(
                 f"{pair[0]} is {kinds[0]} and {pair[1]} is {kinds[1]}, so they are never equal",
                 hint="Cast one of them in a select first.",

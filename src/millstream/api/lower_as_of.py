@@ -75,10 +75,14 @@ _Times = tuple[tuple[str, str], Domain, bool, int | None]
 def _check_sides(step: Step) -> None:
     clause = step.clause
     if clause.how not in ("inner", "left"):
-        raise clause.piece.error(f"an as-of join is inner or left, and not {clause.how}", "Write ASOF LEFT JOIN.")
+        raise clause.piece.error(
+            f"an as-of join is inner or left, and not {clause.how}",
+            "Only left rows can leave alone: write ASOF LEFT JOIN.",
+        )
     if isinstance(step.right.stream, Table):
         raise clause.piece.error(
-            f'"{step.right.stream.name}" is a table, and an as-of join is of streams', "Leave ASOF out."
+            f'"{step.right.stream.name}" is a table, and an as-of join is of streams',
+            "Leave ASOF out to have every row of the table that fits, or make its changes a stream.",
         )
     for side in (step.left, step.right):
         window = side.item.source.window

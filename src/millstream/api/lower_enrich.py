@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from millstream.api.lower_join import Step
 
 
+_INSTEAD = {
+    "semi": "Write JOIN, and select columns of the stream only; a row leaves as often as the table has its keys.",
+    "anti": "Write LEFT JOIN, and keep the rows without a partner: WHERE a column of the table IS NULL.",
+}
+
+
 def looked_up(
     step: Step, table: Table, wanted: list[Tree], using: list[tuple[str, str]]
 ) -> tuple[nodes.Enrich, list[Tree]]:
@@ -22,7 +28,7 @@ def looked_up(
     if clause.how not in ("inner", "left"):
         raise clause.piece.error(
             f'the join with the table "{table.name}" is inner or left, and not {clause.how}',
-            "Use LEFT JOIN, and compare a column of the table with NULL in WHERE.",
+            _INSTEAD.get(clause.how, "The rows of a table do not leave alone: write LEFT JOIN, or JOIN."),
         )
     window = step.right.item.source.window
     if window is not None:

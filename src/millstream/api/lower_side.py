@@ -8,13 +8,11 @@ from millstream.api.catalog import Catalog
 from millstream.api.query import Query
 from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
-from millstream.core.errors import nearest, sql_error
+from millstream.core.errors import nearest
 from millstream.sql import statements as sql
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
-
-_WHOLE = "Write it whole, INSERT INTO parquet 'late' SELECT * FROM LATE(q), and read the folder with CREATE STREAM."
 
 
 def whole_side(query: sql.Query) -> sql.FromSide | None:
@@ -44,9 +42,5 @@ def side_output(engine: Engine, source: sql.FromSide) -> SideOutput:
 
 
 def side_stream(engine: Engine, source: sql.FromSide) -> Stream:
-    """The rows as a stream, to ask anything of; on the local host."""
-    output = side_output(engine, source)
-    if engine.spark is not None or not hasattr(engine.host, "graph"):
-        fact = f"not yet: a query over {source.output.upper()}(…) on Spark"
-        raise sql_error([source.piece.problem(fact, _WHOLE, not_yet=True)])
-    return output.stream()
+    """The rows as a stream, to ask anything of."""
+    return side_output(engine, source).stream()

@@ -14,11 +14,12 @@ from millstream.api.declare import declare_table
 from millstream.api.lower_side import whole_side
 from millstream.api.output import Output
 from millstream.api.sql import into_side, perform
-from millstream.core.errors import SqlError
+from millstream.core.errors import MillstreamError, SqlError
 from millstream.core.problem import Problem
 from millstream.sql.read_statement import read_one
 from millstream.sql.statements import CreateStream, CreateTable, CreateView, Insert, Statement
 from millstream.sql.text import statements
+from millstream.state.paths import identity, local_path
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -90,6 +91,7 @@ class Script:
         """Carry out what can be, and say of each statement what became of it."""
         self.done = []
         failed: dict[str, int] = {}
+        folders: dict[Path, int] = {}
         found = statements(self.text)
         if not found:
             raise SqlError([Problem("there is no statement", self.text, 0, 1, "Write SELECT … FROM stream.")])
@@ -100,6 +102,8 @@ class Script:
             try:
                 statement = read_one(text)
                 done.kind, done.name = _kind(statement)
+                if isinstance(statement, Insert):
+                    _claim(statement, folders, line)
                 if isinstance(statement, Insert) and (side := whole_side(statement.query)) is not None:
                     done.kind, done.query = side.output, into_side(engine, statement, side)
                     done.name = side.name.text
@@ -119,6 +123,22 @@ class Script:
                 if text.tokens[0].text.upper() == "CREATE" and len(text.tokens) > 2:
                     failed[text.tokens[2].text.strip("`").lower()] = line
         return self.done
+
+
+def _claim(statement: Insert, folders: dict[Path, int], line: int) -> None:
+    """Note the folder that a statement writes to; one that another statement writes to, or lies in, is refused."""
+    if statement.path is None or statement.format is None or statement.format.text not in ("parquet", "csv", "json"):
+        return
+    try:
+        mine = identity(local_path(statement.path.text, "a folder of results"))
+    except MillstreamError:
+        return  # the sink itself says what is wrong with it
+    for folder, other in folders.items():
+        if mine == folder or mine in folder.parents or folder in mine.parents:
+            same = "is" if mine == folder else "lies in, or holds,"
+            fact = f'"{statement.path.text}" {same} the folder that the statement in line {other} writes to'
+            raise statement.path.piece.error(fact, "Give each query a folder of its own.")
+    folders[mine] = line
 
 
 def _follows(problem: Problem, failed: Mapping[str, int]) -> Problem:

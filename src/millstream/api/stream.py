@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from millstream.api.as_of import as_of_node
 from millstream.api.enrich import enrich_node
+from millstream.api.foreign_words import refuse_word
 from millstream.api.join import Keys, join_node, left_alone
 from millstream.api.top import Columns, top_node
 from millstream.api.whole_rows import whole_rows_node
@@ -21,6 +22,7 @@ from millstream.core.quote import apart, check_reserved
 from millstream.core.window import WHOLE
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
+from millstream.kernels.same import all_alike
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.sql.expression import condition, expression, named_expression
@@ -46,6 +48,11 @@ class Stream:
     def schema(self) -> pa.Schema:
         """The columns and their types."""
         return self.node.schema
+
+    if not TYPE_CHECKING:  # a checker should still find what is not there
+
+        def __getattr__(self, name):
+            return refuse_word(type(self).__name__, name)
 
     def where(self, condition: str) -> Query:
         """The rows that satisfy an SQL condition."""
@@ -79,11 +86,14 @@ class Stream:
         return self._query(nodes.Project(input=self.node, columns=tuple(items), schema=schema))
 
     def union(self, *others: Stream) -> Query:
-        """The rows of all streams, which must have the same columns. Progress is the minimum."""
+        """The rows of all streams, which must have the same columns. Progress is the minimum.
+
+        A column of times in several time zones leaves in that of the first stream.
+        """
         for other in others:
             if not isinstance(other, Stream):
                 raise PlanError(f"{other!r} is not a stream", hint="Unite streams of one engine: a.union(b, c).")
-            if other.schema.names != self.schema.names or other.schema.types != self.schema.types:
+            if not all_alike(self.schema, other.schema):
                 raise SchemaError(
                     f"a union of {_shown(self.schema)} and {_shown(other.schema)}",
                     hint="Select the same columns with the same types on both sides first.",

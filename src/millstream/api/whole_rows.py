@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.api.join import shared_domain
 from millstream.core.errors import PlanError, SchemaError
 from millstream.kernels.group import check_groupable
+from millstream.kernels.same import all_alike
 from millstream.plan import nodes
 from millstream.plan.trace import progressing
 
@@ -19,7 +20,7 @@ def whole_rows_node(left: Stream, right: Any, how: str, what: str, *, time: str 
     if not hasattr(right, "node") or isinstance(right.node, nodes.Table):
         raise PlanError(f"{right!r} is not a stream", hint=f"Give another stream of the engine: a.{what}(b).")
     schema = left.schema
-    if right.schema.names != schema.names or right.schema.types != schema.types:
+    if not all_alike(schema, right.schema):
         raise SchemaError(
             f"rows of ({', '.join(map(_shown, schema))}) are compared with rows of "
             f"({', '.join(map(_shown, right.schema))})",

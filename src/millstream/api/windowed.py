@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.api.foreign_words import refuse_word
 from millstream.api.wide import check_wide
 from millstream.api.wide import wide as side_by_side
 from millstream.core.aggregate import AggregateCall
@@ -49,6 +50,11 @@ class Windowed:
         self.groups = groups
         self.flush = flush
         self.shown = dict(shown or {})
+
+    if not TYPE_CHECKING:  # a checker should still find what is not there
+
+        def __getattr__(self, name):
+            return refuse_word(type(self).__name__, name)
 
     def group_by(self, *columns: str, **named: str) -> Windowed:
         """Aggregate each combination of these apart; null is a value of its own.

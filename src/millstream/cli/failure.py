@@ -15,6 +15,7 @@ from rich.text import Text
 from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.core.problem import Problem
 from millstream.plan.report import Report
+from millstream.sql.hints import in_sql
 
 FAILED, WRONG, STOPPED, TERMINATED = 1, 2, 130, 143
 
@@ -37,7 +38,7 @@ def report(error: BaseException, *, as_json: bool = False) -> None:
     """Say what is wrong: to people on the error stream, to machines as one line of JSON."""
     if _shown["traces"]:
         sys.stderr.write("".join(traceback.format_exception(error)))
-    ours = error if isinstance(error, MillstreamError) else _foreign(error)
+    ours = _in_sql(error) if isinstance(error, MillstreamError) else _foreign(error)
     if as_json:
         problems = ours.problems if isinstance(ours, SqlError) else ()
         facts: list[Any] = [as_dict(one) for one in problems] or _refusals(ours)
@@ -57,6 +58,14 @@ def _foreign(error: BaseException) -> MillstreamError:
         said = error.strerror.lower() + (f': "{error.filename}"' if error.filename else "")
         return MillstreamError(said, hint=_DEBUG)
     return MillstreamError(f"{type(error).__name__}: {said}" if said else type(error).__name__, hint=_DEBUG)
+
+
+def _in_sql(error: MillstreamError) -> MillstreamError:
+    """The error with its hint in SQL: on the command line every question is."""
+    hint = in_sql(error.hint)
+    if hint == error.hint or isinstance(error, SqlError | ContractError):
+        return error
+    return MillstreamError(error.fact, hint=hint)
 
 
 def _refusals(error: MillstreamError) -> list[dict[str, Any]]:

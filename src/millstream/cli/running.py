@@ -60,7 +60,7 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     if asked.as_json:
         print_json({"ok": True, "stopped": stopped > 0, **_summary(started.progress)})
     else:
-        _show_summary(started.progress, stopped=stopped > 0)
+        _show_summary(started.progress, stopped=stopped > 0, idle=not started.recent_progress)
     return stopped
 
 
@@ -135,7 +135,12 @@ def _summary(progress: dict[str, Any]) -> dict[str, Any]:
         for name, one in progress["sources"].items()
     }
     queries = {
-        name: {"rows_out": one["rows_out"], "rejected": one["books"]["rejected"], "open_windows": _open(one)}
+        name: {
+            "rows_out": one["rows_out"],
+            "rejected": one["books"]["rejected"],
+            "results_rejected": one["books"]["results_rejected"],
+            "open_windows": _open(one),
+        }
         for name, one in progress["queries"].items()
     }
     return {"epochs": progress["epoch"] + 1, "streams": streams, "queries": queries}
@@ -145,8 +150,8 @@ def _open(query: dict[str, Any]) -> int:
     return sum(one.get("open_windows", 0) for one in query.get("operators", ()))
 
 
-def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
-    """On the error stream: what is printed on the other one is the result."""
+def _show_summary(progress: dict[str, Any], *, stopped: bool, idle: bool) -> None:
+    """On the error stream: what is printed on the other one is the result. `idle` if no epoch was taken."""
     console = Console(stderr=True, highlight=False)
     summary = _summary(progress)
     view = Table(box=box.SIMPLE_HEAD, show_edge=False)
@@ -161,6 +166,8 @@ def _show_summary(progress: dict[str, Any], *, stopped: bool) -> None:
     for name, one in summary["queries"].items():
         open_windows = f", windows open: {one['open_windows']:,}" if one["open_windows"] else ""
         rejected = f", rows rejected: {one['rejected']:,}" if one["rejected"] else ""
-        console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{open_windows}"))
+        failed = f", results rejected: {one['results_rejected']:,}" if one["results_rejected"] else ""
+        console.print(Text(f"{name}: {one['rows_out']:,} rows{rejected}{failed}{open_windows}"))
     epochs = "1 epoch" if summary["epochs"] == 1 else f"{summary['epochs']:,} epochs"
-    console.print(f"{'stopped after' if stopped else 'done in'} {epochs}")
+    said = "stopped after" if stopped else "nothing new after" if idle and summary["epochs"] else "done in"
+    console.print(f"{said} {epochs}")

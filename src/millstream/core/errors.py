@@ -10,7 +10,8 @@
     ├── SqlError           a statement with problems, each with its place in the text
     │   └── NotYetError    a right statement that needs an operator which is not there yet; a PlanError too
     ├── PlanError          a query that does not hold together (no such strategy, duplicate name)
-    │   └── ContractError  a query that would keep rows for ever, or never answer
+    │   ├── ContractError  a query that would keep rows for ever, or never answer
+    │   └── WordError      a method of another system that has another name here; an AttributeError too
     ├── SourceError        input that cannot be read
     ├── SinkError          output that cannot be written
     ├── StateError         a checkpoint or segment that cannot be trusted
@@ -73,6 +74,10 @@ class ExpressionError(MillstreamError):
 
 class PlanError(MillstreamError):
     """A query that does not hold together."""
+
+
+class WordError(PlanError, AttributeError):
+    """A method of another system, which has another name here."""
 
 
 class ContractError(PlanError):

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow as pa
 from millstream.kernels.group import encode
 from millstream.kernels.murmur import KINDS, murmur
 
+_UTC = ZoneInfo("UTC")
 SEPARATOR = "\x1f"
 NULL = "\x00"
 
@@ -55,8 +57,8 @@ def _text(value: Any) -> str:
             return "true" if value else "false"
         case str():
             return value
-        case datetime():
-            return repr(value)
+        case datetime():  # in whatever time zone, a moment is in one partition
+            return repr(value if value.tzinfo is None else value.astimezone(_UTC))
         case date():
             return value.isoformat()
         case int():

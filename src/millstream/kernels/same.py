@@ -28,6 +28,24 @@ def same(left: Column, mine: np.ndarray, right: Column, theirs: np.ndarray) -> n
     return equal.to_numpy(zero_copy_only=False) if isinstance(equal, pa.Array) else equal.to_numpy()
 
 
+def alike(one: pa.DataType, other: pa.DataType) -> bool:
+    """Can values of these types be equal? A moment is the same moment in every time zone.
+
+    >>> alike(pa.timestamp("us", "UTC"), pa.timestamp("us", "Asia/Tokyo"))
+    True
+    >>> alike(pa.timestamp("us", "UTC"), pa.timestamp("us"))
+    False
+    """
+    if not (pa.types.is_timestamp(one) and pa.types.is_timestamp(other)):
+        return one == other
+    return one.unit == other.unit and (one.tz is None) == (other.tz is None)
+
+
+def all_alike(one: pa.Schema, other: pa.Schema) -> bool:
+    """Have these the same columns, of types that can be equal?"""
+    return one.names == other.names and all(alike(a, b) for a, b in zip(one.types, other.types, strict=True))
+
+
 def _numbers(column: Column) -> np.ndarray:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     plain = array.view(pa.int64()) if pa.types.is_timestamp(array.type) else array

@@ -33,8 +33,8 @@ def domain_of(kind: pa.DataType, name: str = "attribute") -> Domain:
             )
         return Domain(kind=Kind.DECIMAL, scale=kind.scale)
     raise WindowError(
-        f"{name} is {kind}, which is not an ordered discrete type",
-        hint="Window on a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
+        f"{name} is {kind}, and neither windows nor progress can be on that",
+        hint="Use a timestamp, a date, an integer or a decimal (cast a float to a decimal first).",
     )
 
 

@@ -183,7 +183,7 @@ class AsOf(Operator):
     def _codes(self, left: pa.Table, right: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         """The groups of the rows of both sides, equal where their keys are."""
         columns = [
-            pa.chunked_array([*left[a].chunks, *right[b].chunks], type=left.schema.field(a).type)
+            pa.chunked_array([*left[a].chunks, *right[b].cast(left[a].type).chunks], type=left[a].type)
             for a, b in self.spec.keys
         ]
         both = encode(columns, left.num_rows + right.num_rows).codes

@@ -40,6 +40,8 @@ class Meter:
     accepted: int = 0
     """Rows that an operator has put into its state or has answered at once; counted where it does so. A row that
     goes on as it came is no longer counted."""
+    failed: int = 0
+    """Results and pairs that it could not make."""
     punctuations: int = 0
     """Punctuations that let something go."""
     combines: int = 0
@@ -127,6 +129,7 @@ class Operator(ABC):
     def reject_made(self, rows: pa.Table, reason: str) -> None:
         """Tell of pairs or results that cannot be made; no row that came in is lost by that."""
         self.rejected.append(Rejected(rows, reason, made=True))
+        self.meter.failed += rows.num_rows
 
     def reject_failed(self, rows: pa.Table, made: Computed, spared: np.ndarray | None = None) -> None:
         """Set rows apart that an expression has no value for, but those that are `spared`."""

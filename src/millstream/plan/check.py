@@ -6,7 +6,7 @@ one contract an operator can be chosen so that all edges agree. The words come f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -81,10 +81,10 @@ class Checked:
         return tuple((one.node, one.refusal) for one in self.verdicts if one.refusal is not None)
 
 
-def check(name: str, root: nodes.Node, *, ends: bool = False) -> Checked:
-    """Check one query; with `ends` its streams are promised to end."""
+def check(name: str, root: nodes.Node, *, ends: bool = False, asked: Collection[int] = ()) -> Checked:
+    """Check one query; with `ends` its streams are promised to end. `asked` are the nodes that statements asked for."""
     plan = offered(root, {}, ends=ends)
-    told = _told(root, plan.offerings, ends=ends)
+    told = _told(root, plan.offerings, ends=ends, asked=asked)
     return Checked(
         name=name,
         root=root,
@@ -111,7 +111,7 @@ def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> Plan:
     return Plan(id(root), reads, offerings)
 
 
-def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool) -> list[Verdict]:
+def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, asked: Collection[int]) -> list[Verdict]:
     """The verdict on each operator that keeps rows; as the streams are bound, it has one contract or none."""
     out: list[Verdict] = []
     promises: dict[int, Promises] = {}
@@ -126,13 +126,15 @@ def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool) ->
         one = Verdict(node=node, operator=name_of(node), keeps=_keeps(node))
         if len(incoming) == len(below):
             schemes = [Scheme(frozenset(some)) for some in incoming]
-            one = _accepted(one, node, incoming, schemes) if rows else _refused(one, node, schemes)
+            one = (
+                _accepted(one, node, incoming, schemes) if rows else _refused(one, node, schemes, sql=id(node) in asked)
+            )
         out.append(one)
     return out
 
 
-def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme]) -> Verdict:
-    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=refuse(node, schemes))
+def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme], *, sql: bool) -> Verdict:
+    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=refuse(node, schemes, sql=sql))
 
 
 def _accepted(one: Verdict, node: nodes.Node, incoming: list[Promises], schemes: list[Scheme]) -> Verdict:

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.core import quote
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
-from millstream.core.generator import Supplied
 from millstream.core.window import WHOLE, Rows
 from millstream.plan import nodes
 from millstream.plan.forms import WINDOW_COLUMNS, form_of, grows
+from millstream.plan.hints import Hints
 from millstream.plan.trace import below, origins
-from millstream.plan.words import listed, name_of, promise_text
-
-_END = "or run it with end_of_stream=True"
-_FEW = "or say allow_unbounded=True if there are few of them"
+from millstream.plan.words import listed, name_of, promised_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +30,22 @@ class Refusal:
         return {"operator": self.operator, "attribute": self.attribute, "fact": self.fact, "hint": self.hint}
 
 
-def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
-    """Why the operator of a node cannot keep any contract with inputs that promise no more than this."""
+def refuse(node: nodes.Node, inputs: Sequence[Scheme], *, sql: bool = False) -> Refusal:
+    """Why the operator of a node cannot keep any contract with inputs that promise no more than this.
+
+    The hint is in Python, or in SQL if a statement asked for the operator.
+    """
+    say = Hints(sql)
     match node:
         case nodes.Aggregate() if node.windows[0] == WHOLE:
-            return _whole(node)
+            return _whole(node, say)
         case nodes.Aggregate() if isinstance(first := node.windows[0], Rows):
             keys = listed(first.partition_by)
             return Refusal(
                 name_of(node),
                 keys,
                 f"{name_of(node)} keeps the last {first.size} rows of every {keys} for ever",
-                f"Have each {keys} end: {_supplied(node, first.partition_by)}; {_FEW}.",
+                f"Have each {keys} end: {say.supplied(node, first.partition_by)}; {say.few}.",
             )
         case nodes.Aggregate() if grows(node):
             what = f"a total of every {listed(node.groups)}" if node.groups else "every value"
@@ -53,59 +53,61 @@ def refuse(node: nodes.Node, inputs: Sequence[Scheme]) -> Refusal:
                 name_of(node),
                 listed(node.groups) or node.attribute,
                 f"{name_of(node)} keeps {what} for ever, because its windows never let go",
-                f"Give the window a range in place of all; {_FEW if node.groups else _END}.",
+                f"Give the window {say.range}; {say.few if node.groups else say.end}.",
             )
         case nodes.Aggregate():
-            return _unpunctuated(node, node.input, node.attribute, node.groups, "never closes a window")
+            return _unpunctuated(node, node.input, node.attribute, node.groups, "never closes a window", say)
         case nodes.Sort():
-            return _unpunctuated(node, node.input, node.attribute, (), "never lets a row go")
+            return _unpunctuated(node, node.input, node.attribute, (), "never lets a row go", say)
         case nodes.Top():
-            return _top(node, inputs[0])
+            return _top(node, inputs[0], say)
         case nodes.Distinct():
-            return _distinct(node, inputs[0])
+            return _distinct(node, inputs[0], say)
         case nodes.Join():
-            return _join(node, inputs)
+            return _join(node, inputs, say)
         case nodes.AsOf():
-            return _as_of(node, inputs)
+            return _as_of(node, inputs, say)
         case _:
             raise AssertionError(node)  # an operator without memory keeps every contract
 
 
-def _whole(node: nodes.Aggregate) -> Refusal:
+def _whole(node: nodes.Aggregate, say: Hints) -> Refusal:
     ordered = _progressing(node.input)
-    window = f'Give it a window: .window("{ordered}", range=…), in SQL [RANGE 1 minute, WATTR {quote.shown(ordered)}]'
+    window = f"Give it a window: {say.window(node.input, ordered)}"
     if not node.groups:
         fact = f"{name_of(node)} is complete only at the end of the stream"
-        return Refusal(name_of(node), ordered, fact, f"{window}; {_END}.")
+        return Refusal(name_of(node), ordered, fact, f"{window}; {say.end}.")
     keys = listed(node.groups)
     return Refusal(
         name_of(node),
         keys,
         f"{name_of(node)} keeps every {keys} for ever: {_promised(node.input)}, and nothing says that a group is over",
-        f"{window}; or have each {keys} end: {_supplied(node, node.groups)}; {_END}.",
+        f"{window}; or have each {keys} end: {say.supplied(node, node.groups)}; {say.end}.",
     )
 
 
-def _unpunctuated(node: nodes.Node, source: nodes.Node, attribute: str, groups: tuple[str, ...], what: str) -> Refusal:
+def _unpunctuated(
+    node: nodes.Node, source: nodes.Node, attribute: str, groups: tuple[str, ...], what: str, say: Hints
+) -> Refusal:
     fact = f"{name_of(node)} {what}: no punctuation on {attribute} reaches it; {_promised(source)}"
     windows = _unordered_windows(source, attribute)
     if windows is not None:
         hint = f"The windows it reads leave in the order of their ends, and {attribute} is not one: use window_end."
         if isinstance(windows.windows[0], Rows):
-            hint = f"No punctuation speaks of windows of rows: give those that it reads a range of time; {_END}."
+            hint = f"No punctuation speaks of windows of rows: give those that it reads a range of time; {say.end}."
         return Refusal(name_of(node), attribute, fact, hint)
     # A key that is not grouped on may have been left out on the way, and its punctuation with it.
     for stream, name in origins(source, attribute):
         for template in (one for one in _templates(stream) if name in one.up_to and one.literals):
             apart = listed(key for key in template.literals if key not in groups)
-            wider = f"or declare {_declared(source, attribute)}"
+            wider = f"or declare {say.declared(source, attribute)}"
             together = f"group by {apart} too, {wider}" if apart and isinstance(node, nodes.Aggregate) else wider[3:]
             hint = f"It comes for each {listed(template.literals)} apart: {together}."
             return Refusal(name_of(node), attribute, fact, hint)
     if not origins(source, attribute):
         hint = f"{attribute} is computed, and punctuation does not pass a computation: use the stream's own column."
         return Refusal(name_of(node), attribute, fact, hint)
-    return Refusal(name_of(node), attribute, fact, f"Declare {_declared(source, attribute)}; {_END}.")
+    return Refusal(name_of(node), attribute, fact, f"Declare {say.declared(source, attribute)}; {say.end}.")
 
 
 def _unordered_windows(node: nodes.Node, column: str) -> nodes.Aggregate | None:
@@ -121,19 +123,21 @@ def _unordered_windows(node: nodes.Node, column: str) -> nodes.Aggregate | None:
     return node if offers and Template({column: Sign.UP_TO}) not in offers[0].out.templates else None
 
 
-def _top(node: nodes.Top, scheme: Scheme) -> Refusal:
+def _top(node: nodes.Top, scheme: Scheme, say: Hints) -> Refusal:
     if node.windows:
-        return _unpunctuated(node, node.input, node.keys[-1], (), "never knows a window complete")
+        return _unpunctuated(node, node.input, node.keys[-1], (), "never knows a window complete", say)
     keys = listed(node.keys)
     fact = f"{name_of(node)} keeps every {keys} for ever: {_promised(node.input)}, and none of it speaks of {keys}"
     linear = next((one.up_to[0] for one in scheme if len(one.up_to) == 1 and not one.literals), None)
-    together = "" if linear is None else f"Partition by {linear} too, or by the window_end of an aggregate; or h"
+    together = (
+        "" if linear is None else f"Partition by {say.name(linear)} too, or by the window_end of an aggregate; or h"
+    )
     return Refusal(
-        name_of(node), keys, fact, f"{together or 'H'}ave each {keys} end: {_supplied(node, node.keys)}; {_END}."
+        name_of(node), keys, fact, f"{together or 'H'}ave each {keys} end: {say.supplied(node, node.keys)}; {say.end}."
     )
 
 
-def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:
+def _distinct(node: nodes.Distinct, scheme: Scheme, say: Hints) -> Refusal:
     columns = listed(node.columns)
     fact = (
         f"{name_of(node)} keeps every {columns} for ever: {_promised(node.input)}, and none of it speaks of {columns}"
@@ -142,36 +146,34 @@ def _distinct(node: nodes.Distinct, scheme: Scheme) -> Refusal:
     promised = [*scheme, *(one for source in nodes.sources(node) for one in _templates(source))]
     linear = next((one.up_to[0] for one in promised if len(one.up_to) == 1 and not one.literals), None)
     if linear is not None:
-        more = ", ".join(f'"{name}"' for name in (*node.columns, linear))
-        hint = f"Tell rows apart by {linear} too: .distinct({more}), in SQL SELECT DISTINCT {columns}, {linear}"
+        hint = f"Tell rows apart by {linear} too: {say.distinct((*node.columns, linear))}"
     else:
         ordered = next((one for one in node.columns if _is_ordered(node.input, one)), None)
         wanted = ordered or _progressing(node.input)
-        hint = f"Declare {_declared(node.input, wanted)}" + ("" if ordered else f", and add {wanted} to the columns")
+        hint = f"Declare {say.declared(node.input, wanted)}" + ("" if ordered else f", and add {wanted} to the columns")
     keys = tuple(node.columns[:1])
     return Refusal(
-        name_of(node), columns, fact, f"{hint}; or have each {keys[0]} end: {_supplied(node, keys)}; {_END}."
+        name_of(node), columns, fact, f"{hint}; or have each {keys[0]} end: {say.supplied(node, keys)}; {say.end}."
     )
 
 
-def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
+def _join(node: nodes.Join, inputs: Sequence[Scheme], say: Hints) -> Refusal:
     form = form_of(node, ends=False)
     sides = ("left", "right")
     lacking = [side for side in (0, 1) if not form.uses(inputs[side], side)]
     kept = " and ".join(f"its {sides[1 - side]} side" for side in reversed(lacking))
     time = node.time
     if time is None and node.nulls_equal:
-        return _whole_rows(node, kept)
+        return _whole_rows(node, kept, say)
     if time is None:
         left, right = (_progressing(one) for one in node.inputs)
         keys = listed(dict.fromkeys(name for pair in node.keys for name in pair)) or "anything"
-        bound = f"b.{right} BETWEEN a.{left} - INTERVAL 5 minutes AND a.{left} + INTERVAL 5 minutes"
         return Refusal(
             name_of(node),
             f"{left}, {right}" if left != right else left,
             f"{name_of(node)} keeps the rows of {kept} for ever: nothing bounds the time between the rows of a pair, "
             f"and no punctuation speaks of {keys}",
-            f'Bound the time: .join(…, within="5 minutes"), in SQL AND {bound}, or RANGE on both streams; {_END}.',
+            f"Bound the time: {say.pair(node.inputs[0], left, right)}; {say.end}.",
         )
     side = lacking[0]
     attribute = (time.left, time.right)[side]
@@ -181,31 +183,31 @@ def _join(node: nodes.Join, inputs: Sequence[Scheme]) -> Refusal:
             attribute,
             f"{name_of(node)} keeps the rows of {kept} for ever: the time between the rows of a pair is bounded at one "
             "end only",
-            f'Bound it at the other end too: within=("0 s", "5 minutes"), in SQL RANGE on both streams; {_END}.',
+            f"Bound it at the other end too: {say.other_end(node.inputs[0], time.left, time.right)}; {say.end}.",
         )
     return Refusal(
         name_of(node),
         attribute,
         f"{name_of(node)} keeps the rows of {kept} for ever: no punctuation on {attribute} comes from its "
         f"{sides[side]} side; {_promised(node.inputs[side])}",
-        f"Declare {_declared(node.inputs[side], attribute)}; {_END}.",
+        f"Declare {say.declared(node.inputs[side], attribute)}; {say.end}.",
     )
 
 
-def _whole_rows(node: nodes.Join, kept: str) -> Refusal:
+def _whole_rows(node: nodes.Join, kept: str, say: Hints) -> Refusal:
     """Of difference and intersection, whose rows are compared in all columns."""
-    columns, ordered = listed(left for left, _ in node.keys), _progressing(node.inputs[0])
+    names, ordered = [left for left, _ in node.keys], _progressing(node.inputs[0])
+    columns = listed(names)
     method = "difference" if node.how == "anti" else "intersect"
     return Refusal(
         name_of(node),
         columns,
         f"{name_of(node)} keeps the rows of {kept} for ever: no column of {columns} makes progress on both sides",
-        f"Have {ordered} among the columns of both sides, in SQL SELECT {columns}, {ordered}; or compare window by "
-        f'window: .{method}(…, window="5 minutes"); {_END}.',
+        f"{say.both(names, ordered, method)}; {say.end}.",
     )
 
 
-def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme]) -> Refusal:
+def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme], say: Hints) -> Refusal:
     form, keys = form_of(node, ends=False), tuple(pair[0] for pair in node.keys)
     left, right = node.time
     if not form.uses(inputs[1], 1):
@@ -214,7 +216,7 @@ def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme]) -> Refusal:
             right,
             f"{name_of(node)} never lets a left row go: no punctuation on {right} comes from its right side; "
             f"{_promised(node.inputs[1])}",
-            f"Declare {_declared(node.inputs[1], right)}; {_END}.",
+            f"Declare {say.declared(node.inputs[1], right)}; {say.end}.",
         )
     if node.within is not None or not keys:
         return Refusal(
@@ -222,59 +224,20 @@ def _as_of(node: nodes.AsOf, inputs: Sequence[Scheme]) -> Refusal:
             left,
             f"{name_of(node)} keeps the rows of its right side for ever: no punctuation on {left} comes from its left "
             f"side; {_promised(node.inputs[0])}",
-            f"Declare {_declared(node.inputs[0], left)}; {_END}.",
+            f"Declare {say.declared(node.inputs[0], left)}; {say.end}.",
         )
-    within = f"AND b.{right} >= a.{left} - INTERVAL 5 minutes"
     return Refusal(
         name_of(node),
         listed(keys),
         f"{name_of(node)} keeps the last right row of every {listed(keys)} for ever: nothing says how old a partner "
         f"may be, or that no more left rows will come for one",
-        f'Bound the distance: .join_as_of(…, within="5 minutes"), in SQL {within}; or have each {listed(keys)} end: '
-        f"{_supplied(node.inputs[0], keys)}; {_FEW}.",
+        f"Bound the distance: {say.as_of(node.inputs[0], left, right)}; or have each {listed(keys)} end: "
+        f"{say.supplied(node.inputs[0], keys)}; {say.few}.",
     )
-
-
-# --- the words of hints -----------------------------------------------------------------------------
-
-
-def declaration(template: Template) -> str:
-    """How the promise of a template is declared, in Python."""
-    keys = listed(f'"{name}"' for name in template.literals)
-    keys = f"[{keys}]" if len(template.literals) > 1 else keys
-    if not template.up_to:
-        return f"ms.supplied(per={keys})"
-    inner = f'ms.bounded_disorder("{template.up_to[0]}", …)'
-    return f"ms.per_group({keys}, {inner})" if keys else inner
-
-
-def _declared(node: nodes.Node, attribute: str) -> str:
-    found = origins(node, attribute)
-    silent = [(one, name) for one, name in found if Template({name: Sign.UP_TO}) not in _templates(one)]
-    source, name = (silent or found)[0] if found else (next(iter(nodes.sources(node))), attribute)
-    if name not in source.schema.names:
-        why = f"{name} is computed, and punctuation does not pass a computation"
-        return f"progress on a column of {source.name}, and use it as it is: {why}"
-    if isinstance(source.progress, Supplied):
-        return (
-            f'what is supplied to {source.name}: progress=ms.supplied("{name}"), '
-            f"in SQL PROGRESS SUPPLIED ON {quote.shown(name)}"
-        )
-    return (
-        f'progress on {name} of {source.name}: progress=ms.bounded_disorder("{name}", …), '
-        f"in SQL PROGRESS ON {quote.shown(name)} WITHIN …"
-    )
-
-
-def _supplied(node: nodes.Node, keys: Sequence[str]) -> str:
-    names = [name for key in keys for _, name in origins(node, key)[:1]] or list(keys)
-    shown = listed(f'"{name}"' for name in names)
-    per = f"[{shown}]" if len(names) > 1 else shown
-    return f"progress=ms.supplied(per={per}), in SQL PROGRESS SUPPLIED PER {listed(map(quote.shown, names))}"
 
 
 def _promised(node: nodes.Node) -> str:
-    return ", ".join(f"{source.name} {promise_text(source)}" for source in nodes.sources(node))
+    return ", ".join(f"{source.name} {promised_text(source)}" for source in nodes.sources(node))
 
 
 def _progressing(node: nodes.Node) -> str:

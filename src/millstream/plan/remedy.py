@@ -19,8 +19,8 @@ from millstream.core.domain import Kind
 from millstream.core.window import WHOLE
 from millstream.plan import nodes
 from millstream.plan.check import offered
+from millstream.plan.hints import IN_PYTHON, Hints
 from millstream.plan.promise import promises_of, template_of
-from millstream.plan.refusal import declaration
 from millstream.plan.trace import Origin, origins
 
 _MOST_CHOICES = 20_000
@@ -37,7 +37,7 @@ class Remedy:
 
     def __str__(self) -> str:
         """Stream by stream, with how it is declared."""
-        parts = [f"{name} {scheme}: {self.declarations[name]}" for name, scheme in self.schemes.items() if len(scheme)]
+        parts = [f"{name}: {self.declarations[name]}" for name, scheme in self.schemes.items() if len(scheme)]
         return "; ".join(parts) or "no promise at all"
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Remedy:
         return {name: [str(one) for one in scheme] for name, scheme in self.schemes.items()}
 
 
-def remedies(root: nodes.Node) -> tuple[Remedy, ...]:
+def remedies(root: nodes.Node, say: Hints = IN_PYTHON) -> tuple[Remedy, ...]:
     """The least schemes that make a plan safe, the simplest first; none if no punctuation of its streams would."""
     sources = nodes.sources(root)
     wanted = _interesting(root)
@@ -56,7 +56,7 @@ def remedies(root: nodes.Node) -> tuple[Remedy, ...]:
             openly = {key: some[: max(2, len(some) // 2)] for key, some in openly.items()}
         found = list(_safe(root, sources, openly) if choices <= _MOST_CHOICES else _alike(root, sources, openly))
         if found:
-            return tuple(_remedy(sources, one) for one in _least(found, sources))
+            return tuple(_remedy(sources, one, say) for one in _least(found, sources))
     return ()
 
 
@@ -113,10 +113,10 @@ def _least(found: list[list[Scheme]], sources: list[nodes.Source]) -> list[list[
     return sorted((one for one in found if not any(within(other, one) for other in found)), key=order)
 
 
-def _remedy(sources: list[nodes.Source], schemes: list[Scheme]) -> Remedy:
+def _remedy(sources: list[nodes.Source], schemes: list[Scheme], say: Hints) -> Remedy:
     named = {one.name: scheme for one, scheme in zip(sources, schemes, strict=True)}
     how = {
-        one.name: " and ".join(declaration(template) for template in scheme)
+        one.name: " and ".join(say.promise(template) for template in scheme)
         for one, scheme in zip(sources, schemes, strict=True)
     }
     return Remedy(named, how)

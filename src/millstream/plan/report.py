@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from millstream.core.errors import PlanError, nearest
 from millstream.plan import nodes
 from millstream.plan.check import Checked, check
+from millstream.plan.hints import Hints
 from millstream.plan.remedy import Remedy, remedies
 from millstream.plan.words import promise_text
 
@@ -20,11 +21,13 @@ class Answer:
     """The verdict on one query, and what its streams could promise to make it safe."""
 
     checked: Checked
+    sql: bool = False
+    """Was it asked in a statement? Then so is what would do."""
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         """The least that the streams would have to promise, the nearest to what they do first."""
-        return remedies(self.checked.root)
+        return remedies(self.checked.root, Hints(self.sql))
 
     def would_do(self) -> list[str]:
         """The first few remedies, a line each."""
@@ -87,6 +90,13 @@ class Report:
         return {"safe": self.safe, "queries": [one.to_dict() for one in self.answers]}
 
 
-def report(queries: Mapping[str, nodes.Node], *, ends: bool = False) -> Report:
-    """Check every query; with `ends` the streams are promised to end."""
-    return Report(answers=tuple(Answer(checked=check(name, root, ends=ends)) for name, root in queries.items()))
+def report(queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Collection[int] = ()) -> Report:
+    """Check every query; with `ends` the streams are promised to end.
+
+    `asked` are the nodes that statements asked for, by identity: of these, hints are SQL.
+    """
+    out: list[Answer] = []
+    for name, root in queries.items():
+        checked = check(name, root, ends=ends, asked=asked)
+        out.append(Answer(checked=checked, sql=any(id(node) in asked for node, _ in checked.refusals)))
+    return Report(answers=tuple(out))

@@ -48,6 +48,13 @@ def promise_text(source: nodes.Source) -> str:
     return f"promises {Scheme(frozenset(promised))} ({show_progress(source)})"
 
 
+def promised_text(source: nodes.Source) -> str:
+    """What a stream promises, in words only."""
+    if source.progress is None:
+        return "promises nothing"
+    return f"promises {'' if promises_of(source) else 'nothing to count on, '}{show_progress(source)}"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names by commas."""
     return ", ".join(names)

@@ -11,6 +11,11 @@ import pyarrow as pa
 UNREADABLE = "__ms_unreadable"
 """In a data frame: the column with the text of rows that could not be read, and null in all others."""
 
+REASON = "__ms_reason"
+"""In a data frame that says so: the column with the reason why they could not be read."""
+APART = (UNREADABLE, REASON)
+"""Columns of a data frame that are none of its stream."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:

@@ -8,7 +8,7 @@ left is delivered at the end, a table a query.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from millstream.core.generator import IdleDisorder, Timer
 from millstream.core.progress import Progress
@@ -22,8 +22,10 @@ from millstream.runtime.outcome import Outcome
 from millstream.runtime.punctuate import bind_punctuations
 
 
-def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: Let = "share") -> Outcome:
-    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows.
+def step(
+    graph: Graph, batches: Mapping[str, Batch], *, end: bool | Collection[str] = False, let: Let = "share"
+) -> Outcome:
+    """Run one epoch: `batches` by stream; with `end`, the final punctuation follows, for all streams or those named.
 
     `let` says how much of what operators hold back may leave.
     """
@@ -40,8 +42,8 @@ def step(graph: Graph, batches: Mapping[str, Batch], *, end: bool = False, let: 
             graph.push(vertex, rows, out.deliver)
             marked = [*found, *batch.punctuations]
         supplied[node.name] = (vertex, marked)
-    for vertex, given in supplied.values():
-        graph.advance(vertex, _learn(vertex, given, end=end), out.deliver)
+    for name, (vertex, given) in supplied.items():
+        graph.advance(vertex, _learn(vertex, given, end=end if isinstance(end, bool) else name in end), out.deliver)
     graph.release(Turn(let=let), out.deliver)
     for vertex in graph.vertices.values():
         out.collect(vertex.node, vertex.operator)

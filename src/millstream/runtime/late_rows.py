@@ -32,3 +32,5 @@ def warnings(report: Mapping[str, Any]) -> Iterator[str]:
         books = query["books"]
         if books["rejected"] > _MANY * books["rows_in"]:
             yield f"{books['rejected']:,} of {books['rows_in']:,} rows of query {name!r} were rejected. {_REJECTED}"
+        if (failed := books.get("results_rejected", 0)) > _MANY * query.get("rows_out", 0):
+            yield f"{failed:,} results of query {name!r} were rejected. {_REJECTED}"

@@ -7,6 +7,7 @@ the next epoch's rows, or at once if the engine has nothing else to do. `advance
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -27,6 +28,7 @@ from millstream.runtime.route import spread
 from millstream.state.files import Written
 from millstream.state.manifest import GROUPS, Facts, Manifest, SavedSegment
 
+log = logging.getLogger("millstream.runtime")
 GAUGES = ("open_windows", "peak_rows", "peak_bytes")
 
 
@@ -65,6 +67,9 @@ class Ledger:
     since: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict[str, dict[str, dict[str, int]]])
     """By query and node key: what a node that others had run before had done when the query came."""
 
+    handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
+    """By stream of late or rejected rows: those that wait for the next epoch."""
+
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
         self._check_complete(program, reports)
@@ -86,6 +91,9 @@ class Ledger:
                     if name not in GAUGES:
                         mine[name] = mine.get(name, 0) + value
                 gauges[key] = max(gauges.get(key, 0), meter.get("open_windows", 0))
+            for one in report.staged:
+                if one["sink"] == "handed":
+                    self.handed.setdefault(one["stream"], []).append(Written(**one["file"]))
             for query, rows in report.rows.items():
                 self.rows_out[query] = self.rows_out.get(query, 0) + rows
         for i, _ in program.stops():
@@ -102,6 +110,10 @@ class Ledger:
         self.rows_out = {name: rows for name, rows in self.rows_out.items() if name in self.operators}
         self.told = {key: progress for key, progress in self.told.items() if key in program.keys}
         self.since = {name: before for name, before in self.since.items() if name in self.operators}
+        read = {node.name for node in program.nodes if isinstance(node, nodes.Source)}
+        for stream in self.handed.keys() - read:
+            rows = sum(written.rows for written in self.handed.pop(stream))
+            log.warning("%d rows that waited in the stream %r are dropped: no query reads it now", rows, stream)
 
     def welcome(self, operators: Mapping[str, Sequence[str]]) -> None:
         """Take the queries that run from now on, with the keys of their nodes."""
@@ -191,6 +203,7 @@ class Ledger:
             layout=self.layout,
             tables=self.tables,
             told={key: progress_plain(progress) for key, progress in self.told.items()},
+            handed=self.handed,
         )
 
     @classmethod
@@ -217,6 +230,7 @@ class Ledger:
             manifest.tables,
             {key: progress_from(one) for key, one in manifest.told.items()},
             counters.get("since", {}),
+            manifest.handed,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import step
 from millstream.runtime.graph import Graph
+from millstream.runtime.handed import HandedOn, ending
 from millstream.runtime.metrics import books, operator_metrics
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outcome import Outcome
@@ -48,6 +49,8 @@ class LocalHost(NoFrames):
         self.queries: dict[str, HostQuery] = {}
         self.epoch = 0
         self.ended = False
+        self.begun = False
+        """Is the run past its start?"""
         self._readers: dict[str, Iterator[Batch]] = {}
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._taken: dict[str, int] = {}
@@ -98,8 +101,10 @@ class LocalHost(NoFrames):
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        self.begun = False
         refuse_start(self._known(), end_of_stream=end_of_stream)
         claim_folders(self.queries.values(), self.id)
+        self.begun = True
         self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
         finish(self.queries.values())
 
@@ -131,13 +136,27 @@ class LocalHost(NoFrames):
         if stopping() or self.ended:
             return
         if end_of_stream:
-            self._epoch({}, report, end=True)
+            self._end(report)
         elif isinstance(trigger, AvailableNow) and self.graph.holds:
             self._epoch({}, report, let="all")  # nobody knows when the next run is
+
+    def _end(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """End every stream; one of rows that were set apart, after it has read what the others' end set apart."""
+        for names in ending(self.queries.values(), self._known()):
+            handed = {name: source for name in names if isinstance(source := self.sources[name], HandedOn)}
+            waiting = {name: batch for name, source in handed.items() if (batch := next(source, None)) is not None}
+            if waiting:
+                self._epoch(waiting, report)
+            self._epoch({}, report, end=names)
+        self.ended = True
 
     def read_all(self, timeout: float | None) -> bool:
         """Nobody else reads for this host."""
         return True
+
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last epoch, of earlier runs too."""
+        return self.progress(0, {}, self.epoch - 1) if self.epoch else None
 
     def _next(self) -> dict[str, Batch]:
         """The next batch of each source that has one, with what the caller supplied."""
@@ -164,7 +183,7 @@ class LocalHost(NoFrames):
         batches: dict[str, Batch],
         report: Callable[[dict[str, Any]], None],
         *,
-        end: bool = False,
+        end: Collection[str] = (),
         let: Let = "share",
     ) -> None:
         began = time.monotonic()
@@ -179,10 +198,9 @@ class LocalHost(NoFrames):
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
-        self.ended = self.ended or end
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
-        told = self.progress(rows, durations)
+        told = self.progress(rows, durations, self.epoch)
         self.epoch += 1  # what the one who is told may raise does not undo the epoch
         report(told)
 
@@ -208,8 +226,8 @@ class LocalHost(NoFrames):
         vertex = self.graph.vertices.get(id(node))
         return None if vertex is None else vertex.choice
 
-    def progress(self, input_rows: int, durations: dict[str, float]) -> dict[str, Any]:
-        """One report; `durations` in seconds."""
+    def progress(self, input_rows: int, durations: dict[str, float], epoch: int) -> dict[str, Any]:
+        """One report of an epoch; `durations` in seconds."""
         streams = {}
         for vertex, ingest in self.graph.ingests():
             node = vertex.node
@@ -230,7 +248,7 @@ class LocalHost(NoFrames):
                 ),
                 "operators": [operator_metrics(vertex) for vertex in below],
             }
-        return made(self.epoch, self.epoch, input_rows, durations, streams, queries)
+        return made(epoch, epoch, input_rows, durations, streams, queries)
 
 
 def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:

@@ -31,9 +31,12 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
     Each figure is counted where it happens. `accepted` rows are in results or in state; `unaccounted` is what `rows_in`
     has more than all the others together, and is 0 unless a row was lost or counted twice. The books are those of the
     streams up to the first operator above each that makes other rows of those that come. A stream that the query reads
-    in several places is counted in each of them. `since` are the meters when the query came, where it came later.
+    in several places is counted in each of them. What is rejected above them is no row that came in but a result, or a
+    pair: `results_rejected` counts those apart, so that nothing fails unseen. `since` are the meters when the query
+    came, where it came later.
     """
     account: dict[str, int] = dict.fromkeys(("rows_in", *_LOST, "accepted"), 0)
+    failed = 0
     beyond: set[int] = set()
     readers: dict[int, int] = {}
     for node in nodes.walk(root):
@@ -49,9 +52,11 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
         if len(inside) < len(nodes.inputs(node)):
             # Some of its rows are no longer those that came; for the others the books end where it is handed them.
             account["accepted"] += sum(of(one, "rows_out") for one in inside)
+            failed += of(node, "rejected") + of(node, "failed")
             beyond.add(id(node))
             continue
         account["accepted"] += of(node, "accepted")
+        failed += of(node, "failed")
         if isinstance(node, _TAKING):
             beyond.add(id(node))
         elif node is root:
@@ -63,4 +68,4 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
         for name in _LOST:
             account[name] += of(node, name)
     lost = sum(account[name] for name in (*_LOST, "accepted"))
-    return {**account, "unaccounted": account["rows_in"] - lost}
+    return {**account, "unaccounted": account["rows_in"] - lost, "results_rejected": failed}

@@ -47,11 +47,12 @@ def made(
 def nothing_yet(queries: Mapping[str, nodes.Node]) -> Report:
     """The report before the first epoch: the same shape, and zeros."""
     streams = {one.name: one for root in queries.values() for one in nodes.sources(root)}
-    accounts = ("rows_in", "late", "rejected", "filtered", "outside", "guarded", "accepted", "unaccounted")
+    accounts = ("rows_in", "late", "rejected", "filtered", "outside", "guarded", "accepted")
+    books = dict.fromkeys((*accounts, "unaccounted", "results_rejected"), 0)
     answers = {
         name: {
             "rows_out": 0,
-            "books": dict.fromkeys(accounts, 0),
+            "books": dict(books),
             "operators": [of_operator(node, Meter(), 0, 0) for node in nodes.walk(root)],
         }
         for name, root in queries.items()

@@ -36,6 +36,15 @@ class Host(Protocol):
         """The epoch under way, or the next one."""
         ...
 
+    @property
+    def begun(self) -> bool:
+        """Is the run past its start, so that what fails from now on fails in an epoch?"""
+        ...
+
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last epoch of earlier runs; None before the first, or as long as it is not known."""
+        ...
+
     def run(
         self,
         trigger: Trigger,
@@ -99,17 +108,20 @@ class Run:
             for said in warnings(self.progress):
                 log.warning("%s", said)
         except MillstreamError as error:
-            error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
+            if self._host.begun:
+                error.add_note(f"in epoch {self._host.epoch} of {self.name!r}")
             self._error = error
         # sys.exit() in somebody's sink or source too: whatever it was, the one who waits must hear of it.
         except BaseException as error:  # noqa: BLE001
+            what = f"epoch {self._host.epoch}" if self._host.begun else "the start"
             failure = RunError(
-                f"epoch {self._host.epoch} of {self.name!r} failed: {type(error).__name__}: {error}",
+                f"{what} of {self.name!r} failed: {type(error).__name__}: {error}",
                 hint="The cause is chained below; state and results of earlier epochs are intact.",
             )
             failure.__cause__ = error
             self._error = failure
         finally:
+            self._before = (not self._reports and self._host.so_far()) or self._before
             self._done.set()
 
     def _note(self, report: dict[str, Any]) -> None:
@@ -144,7 +156,10 @@ class Run:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """The report of the last finished epoch; before the first, one of the same shape with zeros, and epoch -1."""
+        """The report of the last finished epoch, in an earlier run if this one had nothing to do.
+
+        Before the first epoch it has the same shape with zeros, and epoch -1.
+        """
         return self._reports[-1] if self._reports else self._before
 
     @property

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 
 from millstream.core.errors import SinkError, StateError
+from millstream.runtime.handed import HandedOn
+from millstream.runtime.parcel import Report
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
@@ -48,6 +50,10 @@ class Stage:
                 name = f"part-{self.sequence:08d}-{self.place}"
                 for hidden, visible in sink.stage(rows, name, f"-{self.attempt}"):
                     out.append({"sink": "folder", "folder": str(sink.folder), "hidden": hidden, "visible": visible})
+            elif isinstance(sink, HandedOn):
+                key = f"handed/{self.sequence:08d}-{target}-{output}-{number}-{self.place}-{self.attempt}.arrow"
+                written = write_table(self.storage, key, rows)
+                out.append({"sink": "handed", "stream": sink.stream, "file": asdict(written)})
             elif not isinstance(sink, DiscardSink):
                 others.append(number)
         if others:
@@ -56,6 +62,11 @@ class Stage:
             write_table(self.storage, key, rows)
             out.append({"sink": "others", "query": query, "output": output, "numbers": others, "path": key})
         return out
+
+
+def leaving(reports: Iterable[Report]) -> list[dict[str, Any]]:
+    """What a step hands to sinks, once it is committed; what it hands on to the next step stays in the checkpoint."""
+    return [one for report in reports for one in report.staged if one["sink"] != "handed"]
 
 
 def publish(staged: Sequence[dict[str, Any]], checkpoint: str, *, again: bool) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructType
 
 from millstream.core.quote import quoted
-from millstream.runtime.batch import UNREADABLE, Batch
+from millstream.runtime.batch import APART, REASON, UNREADABLE, Batch
 from millstream.runtime.durable.jobs import slices
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
@@ -50,9 +50,9 @@ _BYTES = 64 << 20
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
-    """The schema of a data frame as Arrow sees it, without the text of what could not be read."""
+    """The schema of a data frame as Arrow sees it, without what could not be read."""
     schema = to_arrow_schema(frame.schema, timezone="UTC")
-    return pa.schema([field for field in schema if field.name != UNREADABLE])
+    return pa.schema([field for field in schema if field.name not in APART])
 
 
 def tagged(frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -214,8 +214,10 @@ def _told_apart(rows: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[tuple
     if UNREADABLE not in rows.column_names:
         return rows.cast(schema), []
     columns = ", ".join(f"{field.name} {field.type}" for field in schema)
-    bad = [(raw, f"not a row of ({columns})") for raw in rows[UNREADABLE].drop_null().to_pylist()]
-    return rows.filter(pc.is_null(rows[UNREADABLE])).drop_columns([UNREADABLE]).cast(schema), bad
+    wrong = rows.filter(pc.is_valid(rows[UNREADABLE]))
+    reasons = wrong[REASON].to_pylist() if REASON in rows.column_names else [f"not a row of ({columns})"] * len(wrong)
+    bad = list(zip(wrong[UNREADABLE].to_pylist(), reasons, strict=True))
+    return rows.filter(pc.is_null(rows[UNREADABLE])).select(schema.names).cast(schema), bad
 
 
 def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:

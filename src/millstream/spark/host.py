@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.plan import nodes
+from millstream.runtime.batch import Batch
 from millstream.runtime.durable.host import DurableHost, ReportTo
 from millstream.runtime.program import Program
 from millstream.runtime.sinks.callback import CallbackSink
@@ -104,6 +105,10 @@ class SparkHost(DurableHost):
     def frames(self) -> dict[str, DataFrame]:
         """The sources that Spark reads."""
         return {name: source for name, source in self.sources.items() if isinstance(source, DataFrame)}
+
+    def arrivals(self, local: Mapping[str, Batch]) -> SparkArrivals:
+        """An epoch of rows that the driver holds, for the jobs."""
+        return SparkArrivals(local)
 
     def held_sources(self) -> dict[str, Any]:
         """The sources that the driver reads itself."""

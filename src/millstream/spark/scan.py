@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import Any
 
@@ -13,19 +12,18 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.core.errors import SourceError
-from millstream.core.quote import quoted
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources.files import files
-from millstream.runtime.sources.listing import named_path, names_in
+from millstream.runtime.sources.listing import named_path
+from millstream.spark.csv_frame import WHOLE, csv_frame
+from millstream.spark.frames import arrow_schema
 
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-# Text is read as the local host reads it: quotes are doubled, times without a zone are UTC. Columns are told by their
-# names, and a row that does not fit leaves as text, for the rejected output.
-_AS_TEXT = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREADABLE, "timeZone": "UTC"}
+# As on the local host, times without a zone are UTC, and a row that does not fit leaves as text, to be rejected.
 _OPTIONS: dict[str, dict[str, str]] = {
     "parquet": {},
-    "csv": {**_AS_TEXT, "header": "true", "enforceSchema": "false", "escape": '"'},
-    "json": _AS_TEXT,
+    "csv": {},
+    "json": {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREADABLE, "timeZone": "UTC"},
 }
 
 
@@ -50,16 +48,19 @@ def file_frame(
     if epoch_files is not None:
         options["maxFilesPerTrigger"] = str(epoch_files)
     try:
-        fields = _fields(spark, path, where, format, schema, options, pattern)
+        found = _schema(spark, path, where, format, options, pattern) if schema is None else schema
+        fields = _struct(found)
+        if format == "csv":
+            whole = spark.readStream.format("binaryFile").schema(WHOLE).options(**options).load(where)
+            return csv_frame(whole, found, fields)
         apart = [] if format == "parquet" else [StructField(UNREADABLE, StringType())]
-        frame = spark.readStream.format(format).schema(StructType([*fields, *apart])).options(**options).load(where)
+        rows = StructType([*fields.fields, *apart])
+        return spark.readStream.format(format).schema(rows).options(**options).load(where)
     except PySparkException as error:
         raise SourceError(
             f'Spark cannot read {format} "{path}": {str(error).splitlines()[0]}',
             hint="Check the path, the columns and their types.",
         ) from error
-    names = [field.name for field in fields] if schema is None else schema.names
-    return frame.select(*(quoted(name) for name in (*names, *(field.name for field in apart))))
 
 
 def kafka_frame(spark: SparkSession, options: dict[str, Any]) -> DataFrame:
@@ -78,26 +79,21 @@ def rate_frame(spark: SparkSession, per_second: int) -> DataFrame:
     return spark.readStream.format("rate").option("rowsPerSecond", per_second).load()
 
 
-def _fields(
+def _schema(
     spark: SparkSession,
     path: str,
     where: str,
     format: str,  # noqa: A002
-    schema: pa.Schema | None,
     options: dict[str, str],
     pattern: str,
-) -> list[StructField]:
-    """The columns that the files have, in their order, with the types that were declared or found."""
-    if schema is None and (format == "parquet" or "://" in path):
-        batch = {name: value for name, value in options.items() if name != "maxFilesPerTrigger"}
-        found = spark.read.format(format).options(**batch, inferSchema="true").load(where).schema.fields
-        return [field for field in found if field.name != UNREADABLE]
-    declared = _struct(files(path, format, pattern=pattern).schema if schema is None else schema)
-    header = _header(path, pattern) if format == "csv" else None
-    if header is None or not set(declared.names) <= set(header):
-        return declared.fields
-    # What a file has besides is read as text and left behind.
-    return [declared[name] if name in declared.names else StructField(name, StringType()) for name in header]
+) -> pa.Schema:
+    """The columns that the files have."""
+    if format != "parquet" and "://" not in path:
+        return files(path, format, pattern=pattern).schema
+    if format == "csv":
+        options = {**options, "header": "true", "escape": '"', "timeZone": "UTC"}
+    batch = {name: value for name, value in options.items() if name != "maxFilesPerTrigger"}
+    return arrow_schema(spark.read.format(format).options(**batch, inferSchema="true").load(where))
 
 
 def _struct(schema: pa.Schema) -> StructType:
@@ -113,18 +109,6 @@ def _struct(schema: pa.Schema) -> StructType:
             f"Spark has no type for a column of {', '.join(f'{field.name} {field.type}' for field in schema)}",
             hint="Declare the columns, with types of Spark SQL.",
         ) from error
-
-
-def _header(path: str, pattern: str) -> list[str] | None:
-    """The names in the first line of the first CSV file; None where it is not plain text on this machine."""
-    if "://" in path:
-        return None
-    place = named_path(path)
-    names = names_in(place, pattern)
-    if not names or not names[0].endswith(".csv"):
-        return None
-    with (place if place.is_file() else place / names[0]).open(encoding="utf-8-sig", newline="") as lines:
-        return next(csv.reader(lines), None)
 
 
 def _glob(pattern: str) -> dict[str, str]:

@@ -14,8 +14,8 @@ from millstream.core.problem import Problem
 from millstream.kernels.expressions.registry import unknown
 from millstream.sql.cursor import shown, typo
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
-from millstream.sql.foreign import in_sql
 from millstream.sql.functions import FUNCTIONS
+from millstream.sql.hints import in_sql
 from millstream.sql.text import Piece
 
 _OTHERS = ("struct", "window", "session_window")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 from sqlglot import TokenType
@@ -85,30 +84,3 @@ def shifted(attribute: str, size: Length, slide: Length | None, offset: Length) 
     moved = "" if slide is None else f"SLIDE {slide.value}, "
     at = f"{start:%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
     return f"Write [RANGE {size.value}, {moved}WATTR {attribute}, START TIMESTAMP '{at}']."
-
-
-def in_sql(hint: str | None) -> str | None:
-    """A hint of the fluent API in the words of SQL.
-
-    >>> in_sql('Use ms.max_by("x", "ts") or ms.count().')
-    'Use max_by(x, ts) or count(*).'
-    """
-    if hint is None:
-        return None
-    if hint in _HINTS:
-        return _HINTS[hint]
-    hint = hint.replace("Apply it on the data frame before engine.stream(…), or compute", "Compute")
-    hint = re.sub(r"\bms\.(\w+)\(\)", r"\1(*)", hint)
-    hint = re.sub(r"\bms\.(\w+)\(([^()]*)\)", lambda found: f"{found[1]}({found[2].replace(chr(34), '')})", hint)
-    return re.sub(r'"(cast\([^"]*\)|\d+ \w+)"', r"\1", hint)
-
-
-_HINTS = {
-    'A filter is a condition: filter="price > 10".': "A filter is a condition: FILTER (WHERE price > 10).",
-    "Cast one of them in a select first.": "Cast one of them in a sub-query.",
-    "Cast the stream's column in a select first, or write the table with the stream's type.":
-    "Cast the stream's column in a sub-query, or write the table with the stream's type.",
-    'Compare something: "price > 10".': "Compare something: price > 10.",
-    'Write a duration such as "5 seconds".': "Give it a unit, as in 5 seconds.",
-}  # fmt: skip
-"""Those that no rule turns."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
+from millstream.core.quote import shown
 from millstream.sql.expressions import Names, bind, parse, place, spelled
 from millstream.sql.projection import Output, unaliased
 from millstream.sql.statements import Select
@@ -15,7 +17,6 @@ from millstream.sql.text import Piece
 
 NUMBER = "__ms_number"
 """The column that rows are numbered in, until the select list names it."""
-_USAGE = "Write QUALIFY ROW_NUMBER() OVER (PARTITION BY ts, item ORDER BY price DESC) <= 3."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,10 @@ def _qualified(
     elif isinstance(left, exp.Column) and spelled(left.name, [output.name for output in given.values()]) is not None:
         one = found
     if one is None or limit is None:
-        problems.append(piece.problem("QUALIFY says how many rows of each group leave, and nothing else", _USAGE))
+        key = _sample(names, [])
+        over = f"PARTITION BY {key} ORDER BY {_sample(names, [key.strip('`')])} DESC"
+        hint = f"Write QUALIFY ROW_NUMBER() OVER ({over}) <= 3."
+        problems.append(piece.problem("QUALIFY says how many rows of each group leave, and nothing else", hint))
         return found
     return replace(one, limit=limit)
 
@@ -94,13 +98,12 @@ def _numbering(tree: exp.Window, names: Names, piece: Piece, problems: list[Prob
         order.append((_column(inner, names, piece, problems), down))
     where = place(tree, piece)
     if not keys:
-        problems.append(
-            where.problem(
-                "ROW_NUMBER has no PARTITION BY, and a stream has no last row", "Add PARTITION BY window_end."
-            )
-        )
+        by = _sample(names, [name for name, _ in order])
+        hint = f"Say of which rows it is the number: PARTITION BY {by}."
+        problems.append(where.problem("ROW_NUMBER has no PARTITION BY, and a stream has no last row", hint))
     if not order:
-        problems.append(where.problem("ROW_NUMBER has no ORDER BY", "Say which row is the first: ORDER BY ts."))
+        hint = f"Say which row is the first: ORDER BY {_sample(names, keys)}."
+        problems.append(where.problem("ROW_NUMBER has no ORDER BY", hint))
     return Numbering(piece=where, keys=tuple(dict.fromkeys(keys)), order=tuple(order))
 
 
@@ -110,6 +113,12 @@ def _column(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem])
         return bound.name
     problems.append(place(tree, piece).problem("OVER takes columns", "Compute it in a sub-query, and name it."))
     return ""
+
+
+def _sample(names: Names, used: Sequence[str]) -> str:
+    """A column for an example: the end of a window, or the first that is not used yet."""
+    free = [name for name in names.columns if name not in used]
+    return shown("window_end" if "window_end" in free else next(iter(free or names.columns)))
 
 
 def _same(first: Numbering | None, other: Numbering, problems: list[Problem]) -> Numbering:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import TokenType
 
 from millstream.core.errors import nearest
-from millstream.sql.cursor import Cursor
+from millstream.sql.cursor import Cursor, is_name
 from millstream.sql.lengths import length
 from millstream.sql.statements import (
     Column,
@@ -24,6 +24,7 @@ from millstream.sql.text import Piece, statements
 
 SOURCES = ("parquet", "csv", "json", "rate", "kafka")
 _FILES = ("parquet", "csv", "json")
+_AFTER_ATTRIBUTE = ("WITHIN", "EVERY", "TIMER", "PER", "OPTIONS")
 _AFTER_LENGTH = ("STEP", "PER", "LULL", "IDLE", "OPTIONS")
 
 
@@ -140,7 +141,7 @@ def _progress(cursor: Cursor) -> Progress | None:
         return None
     if cursor.accept("ORDERED"):
         cursor.expect("ON")
-        attribute = cursor.name("a column")
+        attribute = _attribute(cursor)
         return Ordered(attribute=attribute, per=_per(cursor), piece=cursor.piece(start))
     if cursor.accept("SUPPLIED"):
         return Supplied(attribute=_on(cursor), per=_per(cursor), piece=cursor.piece(start))
@@ -150,7 +151,7 @@ def _progress(cursor: Cursor) -> Progress | None:
         return Supplied(mark=mark, attribute=_on(cursor), per=_per(cursor), piece=cursor.piece(start))
     if not cursor.accept("ON"):
         cursor.fail("ON, ORDERED, SUPPLIED or MARKED")
-    attribute = cursor.name("a column")
+    attribute = _attribute(cursor, "WITHIN", "EVERY", "TIMER")
     if cursor.accept("WITHIN"):
         span = _length(cursor, "WITHIN")
         idle = _length(cursor, "IDLE") if cursor.accept("IDLE") else None
@@ -170,7 +171,23 @@ def _progress(cursor: Cursor) -> Progress | None:
 
 
 def _on(cursor: Cursor) -> Name | None:
-    return cursor.name("a column") if cursor.accept("ON") else None
+    return _attribute(cursor) if cursor.accept("ON") else None
+
+
+def _attribute(cursor: Cursor, *after: str) -> Name:
+    """The column that makes progress. Words after it, with `after` one of these next, are the rest of its name."""
+    start = cursor.at
+    name = cursor.name("a column")
+    end, words = cursor.at, [name.text]
+    while (token := cursor.peek()) is not None and is_name(token) and cursor.word() not in _AFTER_ATTRIBUTE:
+        words.append(token.text)
+        cursor.at += 1
+    if len(words) == 1 or (after and cursor.word() not in after):
+        cursor.at = end
+        return name
+    whole = " ".join(words)
+    fact = f'"{whole}" is {len(words)} words, and the name of a column is expected'
+    raise cursor.piece(start).error(fact, f"A name of several words stands in backticks: `{whole}`.")
 
 
 def _per(cursor: Cursor) -> tuple[Name, ...]:

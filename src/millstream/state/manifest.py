@@ -27,7 +27,7 @@ FORMAT = 2
 KEPT = 3
 GROUPS = "hash of groups"
 """A layout of state: in the partitions of its groups, by `kernels.partition`, whatever host reads it."""
-_FOLDERS = ("state/", "tables/")
+_FOLDERS = ("state/", "tables/", "handed/")
 _MANIFESTS = "manifests/"
 log = logging.getLogger("millstream.state")
 Facts = dict[int, dict[str, Any]]
@@ -80,11 +80,16 @@ class Manifest:
     told: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """By operator that holds results back: the progress that its readers have been told of."""
 
+    handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
+    """By stream of late or rejected rows: those that the next epoch reads."""
+
     def files(self) -> Iterator[Written]:
-        """Every file of state that it needs, and every table."""
+        """Every file that it needs: of state, of tables, of rows that are handed on."""
         for segment in self.segments:
             yield from segment.tables.values()
         yield from self.tables.values()
+        for files in self.handed.values():
+            yield from files
 
 
 class Manifests:
@@ -232,20 +237,18 @@ def _key(sequence: int) -> str:
 
 def _manifest(fields: dict[str, Any]) -> Manifest:
     segments = [_segment(one) for one in fields.pop("segments")]
-    tables = _files(fields.pop("tables", {}))
-    return Manifest(**fields, segments=segments, tables=tables)
+    tables = {name: _file(one) for name, one in fields.pop("tables", {}).items()}
+    handed = {name: [_file(one) for one in files] for name, files in fields.pop("handed", {}).items()}
+    return Manifest(**fields, segments=segments, tables=tables, handed=handed)
 
 
 def _segment(fields: dict[str, Any]) -> SavedSegment:
-    tables = _files(fields.pop("tables"))
+    tables = {name: _file(one) for name, one in fields.pop("tables").items()}
     return SavedSegment(**fields, tables=tables)
 
 
-def _files(saved: dict[str, Any]) -> dict[str, Written]:
-    out: dict[str, Written] = {}
-    for name, fields in saved.items():
-        key = fields.pop("path", None) or fields.pop("key")  # `path` is what format 1 called it
-        if inside(Path(), key) is None:
-            raise ValueError(f"it names {key!r}, which is not in the checkpoint")
-        out[name] = Written(key=key, **fields)
-    return out
+def _file(saved: dict[str, Any]) -> Written:
+    key = saved.pop("path", None) or saved.pop("key")  # `path` is what format 1 called it
+    if inside(Path(), key) is None:
+        raise ValueError(f"it names {key!r}, which is not in the checkpoint")
+    return Written(key=key, **saved)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from millstream.core.progress import Progress
 from millstream.runtime.ledger import settle_keys
 from millstream.runtime.program import Program
+from millstream.runtime.staging import leaving
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
@@ -37,5 +38,5 @@ def drain_query(host: DurableHost, name: str) -> None:
     host.program = Program([one for one in whole.targets if one.name != name], host.partitions)
     ledger.welcome(settle_keys(host.program, ledger.operators))
     ledger.forget(host.program)
-    host.commit([one for report in reports for one in report.staged], ledger.epoch)
+    host.commit(leaving(reports), ledger.epoch)
     del host.queries[name]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.runtime.batch import Batch
 from millstream.runtime.durable.jobs import Arrivals
+from millstream.runtime.handed import HandedOn
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
 if TYPE_CHECKING:
@@ -59,16 +60,19 @@ class Drive:
     def nothing_new(self, began: float) -> None:
         """No source has rows; time and the caller may have something to say."""
         self._readers = {}
-        self.host.flush(self.report, end=False)
+        self.host.flush(self.report)
         self._quiet(began)
 
     def next_local(self) -> dict[str, Batch]:
         """The next batch of each source that the driver reads itself."""
         out: dict[str, Batch] = {}
         for name, source in self.host.held_sources().items():
-            if name not in self._readers:
-                self._readers[name] = source.batches()
-            batch = next(self._readers[name], None)
+            if isinstance(source, HandedOn):
+                batch = source.read(self.host.storage, self.host.ledger.handed.get(name, ()))
+            else:
+                if name not in self._readers:
+                    self._readers[name] = source.batches()
+                batch = next(self._readers[name], None)
             if batch is None and self.host.supplied.get(name):
                 batch = Batch(source.schema.empty_table())
             if batch is not None:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +24,28 @@ from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
+from millstream.runtime.batch import Batch
 from millstream.runtime.durable.deliver import deliver
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
-from millstream.runtime.durable.jobs import Jobs, LocalJobs
+from millstream.runtime.durable.ending import end_streams
+from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.outlets import for_workers
-from millstream.runtime.durable.report import progress_report
+from millstream.runtime.durable.report import progress_report, rows_by_stream
+from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.epoch import now_of
 from millstream.runtime.flow import Order
 from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
-from millstream.runtime.migrate import check_states, held_by, renamed
+from millstream.runtime.migrate import held_by, renamed
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs import claim_folders, finish, folders
 from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, grows, plan_text
+from millstream.runtime.program import Program, Target, grows
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.sources import check_unseekable
-from millstream.runtime.staging import STAGING, sweep
+from millstream.runtime.staging import STAGING, leaving, sweep
 from millstream.runtime.stops import Stops
 from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
@@ -78,12 +80,14 @@ class DurableHost(NoFrames):
         self.ledger = Ledger()
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
+        self.begun = False
+        """Is the run past its start?"""
         self._opened = False
-        self._formerly: dict[str, str] = {}
+        self.formerly: dict[str, str] = {}
         """By query: the name that it had before this start, where that is another."""
         self._under_way: int | None = None
         self._told: dict[str, Progress] = {}
-        self._starts: dict[str, Any] = {}
+        self.starts: dict[str, Any] = {}
 
     @property
     def epoch(self) -> int:
@@ -96,7 +100,7 @@ class DurableHost(NoFrames):
         for name, source in sources.items():
             if name not in self.sources:
                 self.sources[name] = source
-                self._starts[name] = getattr(source, "position", None)
+                self.starts[name] = getattr(source, "position", None)
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
         """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
@@ -112,8 +116,8 @@ class DurableHost(NoFrames):
             return optimize(Plan.of(asked, held=held, distributed=True))
         plan = optimize(Plan.of(asked, held=manifest.operators, distributed=True))
         # Columns that are read no longer, or again, put nodes between others: names go by the node, not by the place.
-        self._formerly = renamed({name: plan[name] for name in asked}, manifest)
-        held = held_by(plan, manifest, self._formerly)
+        self.formerly = renamed({name: plan[name] for name in asked}, manifest)
+        held = held_by(plan, manifest, self.formerly)
         same = all(manifest.operators.get(name) == keys for name, keys in held.items())
         return plan if same else optimize(Plan.of(asked, held=held, distributed=True))
 
@@ -148,20 +152,30 @@ class DurableHost(NoFrames):
         quiet: Callable[[float], None],
     ) -> None:
         """Take epochs as the trigger says, until done or told to stop."""
+        self.begun = False
         try:
             with self.storage.locked():
                 self.id = checkpoint_id(self.storage)
                 self.check_workers()
                 self._open()
                 refuse_start(self._known(), end_of_stream=end_of_stream)
+                self.begun = True
                 self.take_epochs(trigger, stopping, report, quiet)
                 if not stopping():  # nobody knows when the next run is
-                    self.flush(report, end=end_of_stream, let="all" if isinstance(trigger, AvailableNow) else "share")
+                    let: Let = "all" if isinstance(trigger, AvailableNow) else "share"
+                    if end_of_stream:
+                        end_streams(self, report, trigger, let)
+                    else:
+                        self.flush(report, let=let)
                 finish(self.queries.values())
         except BaseException:
             # What is in hand may be half of an epoch: another start goes back to the last manifest.
             self._opened = False
             raise
+
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last committed epoch, of earlier runs too; None as long as the checkpoint is not open."""
+        return progress_report(self, 0, {}) if self._opened and self.ledger.sequence >= 0 else None
 
     # --- what another host does in its own way ----------------------------------------------------
 
@@ -177,6 +191,10 @@ class DurableHost(NoFrames):
     def read_all(self, timeout: float | None) -> bool:
         """Wait for those who read for this host; True if they were done in time. Nobody reads for this one."""
         return True
+
+    def arrivals(self, local: Mapping[str, Batch]) -> Any:
+        """An epoch of rows that the driver holds, for the jobs."""
+        return Arrivals(local)
 
     def held_sources(self) -> dict[str, Any]:
         """The sources that the driver reads itself."""
@@ -202,14 +220,15 @@ class DurableHost(NoFrames):
         """Read the checkpoint, unless this host has it in hand already."""
         if self._opened and self.manifests.sequences()[-1:] != [self.ledger.sequence]:
             self._opened = False  # another driver has been here since
-        self._formerly = {}
+        self.formerly = {}
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
-        targets = [Target(q.name, plan[q.name], for_workers(q)) for q in self.queries.values()]
+        read = {source.name for q in self.queries.values() for source in nodes.sources(q.node)}
+        targets = [Target(q.name, plan[q.name], for_workers(q, read)) for q in self.queries.values()]
         self.program = Program(targets, self.partitions)
         if not self._opened:
-            self._rewind(manifest, plan)
-        claim_folders(self.queries.values(), self.id, self._formerly)
+            rewind(self, manifest, plan)
+        claim_folders(self.queries.values(), self.id, self.formerly)
         self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
         if manifest is not None:
@@ -220,25 +239,6 @@ class DurableHost(NoFrames):
             self.manifests.sweep()
             sweep(sink for q in self.queries.values() for sink in folders(q))
         self._opened = True
-
-    def _rewind(self, manifest: Manifest | None, plan: Plan) -> None:
-        """Forget everything since the last manifest; sources go back to where they were then."""
-        if manifest is not None:
-            texts = {target.name: plan_text(target.node) for target in self.program.targets}
-            check_states(plan, manifest, texts, self._formerly)
-            self.manifests.check(manifest)
-        self.ledger = Ledger() if manifest is None else Ledger.of(manifest)
-        if manifest is not None:
-            held = held_by(plan, manifest, self._formerly)
-            self.ledger.rename(self._formerly)
-            self.ledger.operators |= held
-        self.table_files.rewind()
-        for name, source in self.held_sources().items():
-            position = self.ledger.streams.get(name, StreamLedger()).position or self._starts.get(name)
-            if not hasattr(source, "seek") or not hasattr(source, "position"):
-                check_unseekable(name, source, known=name in self.ledger.streams)
-            elif position is not None:
-                source.seek(position)
 
     def drain(self, name: str) -> None:
         """Let a query of the checkpoint give all it holds, as if its streams had ended, and forget it."""
@@ -262,31 +262,33 @@ class DurableHost(NoFrames):
         supplied = self._waiting()
         reports = self.jobs.step(self.program, order, arrivals, f"epoch {epoch}")
         ran = time.monotonic()
-        refuse_rows(self._known(), self._rows_by_stream(reports))
+        came = rows_by_stream(self, reports)
+        refuse_rows(self._known(), came)
         for source in self.source_nodes():
             batch = arrivals.local.get(source.name)
             given = [*(batch.punctuations if batch else ()), *supplied.get(source.name, ())]
             seen = self.stream_ledgers()[source.name].known
             self.ledger.learn(source, reports, bind_punctuations(given, source, seen), now_of(source))
+        for name in arrivals.local:
+            self.ledger.handed.pop(name, None)
         self.take_in(order, reports)
         self.took(arrivals)
-        self.commit([one for r in reports for one in r.staged], epoch)
+        self.commit(leaving(reports), epoch)
         self._took(supplied)
-        rows = sum(self._rows_by_stream(reports).values())
-        report(progress_report(self, rows, {"job": ran - began, "commit": time.monotonic() - ran}))
+        report(progress_report(self, sum(came.values()), {"job": ran - began, "commit": time.monotonic() - ran}))
         if isinstance(trigger, Every):
-            self.flush(report, end=False)
+            self.flush(report)
 
-    def flush(self, report: ReportTo, *, end: bool, let: Let = "share") -> None:
-        """Let operators learn what is known, without new rows; does nothing if that changes nothing."""
+    def flush(self, report: ReportTo, *, end: Collection[str] = (), let: Let = "share") -> None:
+        """Let operators learn what is known, without new rows; those in `end` end. Does nothing if nothing is new."""
         if end and grows(self.program):
-            self.flush(report, end=False, let=let)
+            self.flush(report, let=let)
         streams, supplied = self.stream_ledgers(), self._waiting()
         for source in self.source_nodes():
             given = bind_punctuations(supplied.get(source.name, ()), source, streams[source.name].known)
             if given or now_of(source) is not None:  # time passes without rows too
                 self.ledger.learn(source, [], given, now_of(source))
-        target = {name: Progress(ended=True) if end else one.known for name, one in streams.items()}
+        target = {name: Progress(ended=True) if name in end else one.known for name, one in streams.items()}
         stops = Stops(self.program, self.ledger)
         if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
             self._took(supplied)  # it said nothing new
@@ -297,7 +299,7 @@ class DurableHost(NoFrames):
         for name, progress in target.items():
             streams[name].known = progress
         self.take_in(order, reports)
-        self.commit([one for r in reports for one in r.staged], self.ledger.epoch)
+        self.commit(leaving(reports), self.ledger.epoch)
         self._took(supplied)
         report(progress_report(self, 0, {"job": time.monotonic() - began}))
 
@@ -377,12 +379,3 @@ class DurableHost(NoFrames):
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""
         return {name: one.known for name, one in self.stream_ledgers().items()}
-
-    def _rows_by_stream(self, reports: Iterable[Report]) -> dict[str, int]:
-        entrances = {self.program.index[id(node)]: node.name for node in self.source_nodes()}
-        found = dict.fromkeys(entrances.values(), 0)
-        for report in reports:
-            for i, meter in report.meters.items():
-                if i in entrances:
-                    found[entrances[i]] += meter.get("rows_in", 0)
-        return found

@@ -1,9 +1,11 @@
-"""Sinks as a durable host sees them: tasks write to folders, the driver to everything else."""
+"""Sinks as a durable host sees them: tasks write to folders and to the next epoch, the driver to everything else."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from millstream.runtime.handed import HandedOn
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
@@ -19,9 +21,12 @@ class Elsewhere:
         """The driver closes it."""
 
 
-def for_workers(query: HostQuery) -> dict[str, list[Any]]:
-    """A query's sinks as tasks see them."""
-    return {
-        output: [sink if isinstance(sink, FolderSink | DiscardSink) else Elsewhere() for sink in sinks]
-        for output, sinks in query.outputs().items()
-    }
+def for_workers(query: HostQuery, read: Collection[str]) -> dict[str, list[Any]]:
+    """A query's sinks as tasks see them; `read` are the streams that somebody reads."""
+
+    def seen(sink: Any) -> Any:
+        if isinstance(sink, HandedOn) and sink.stream not in read:
+            return DiscardSink()
+        return sink if isinstance(sink, FolderSink | DiscardSink | HandedOn) else Elsewhere()
+
+    return {output: [seen(sink) for sink in sinks] for output, sinks in query.outputs().items()}

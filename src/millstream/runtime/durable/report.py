@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
 from millstream.runtime.metrics import books
+from millstream.runtime.parcel import Report
 from millstream.runtime.report import made, of_operator, of_stream
 
 if TYPE_CHECKING:
@@ -34,6 +36,17 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
     return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)
+
+
+def rows_by_stream(host: DurableHost, reports: Iterable[Report]) -> dict[str, int]:
+    """How many rows came in each stream, by what the tasks of a step report."""
+    entrances = {host.program.index[id(node)]: node.name for node in host.source_nodes()}
+    found = dict.fromkeys(entrances.values(), 0)
+    for report in reports:
+        for i, meter in report.meters.items():
+            if i in entrances:
+                found[entrances[i]] += meter.get("rows_in", 0)
+    return found
 
 
 def _stream(host: DurableHost, node: nodes.Source, key: str) -> dict[str, Any]:

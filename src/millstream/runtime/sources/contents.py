@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 
 from millstream.core.errors import SourceError
 
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def contents(path: Path) -> bytes:
     """All of the file; a file that cannot be read is an error that names it."""
     try:
-        with pa.input_stream(str(path)) as stream:
-            data: bytes = stream.read()
+        return unpacked(path.read_bytes(), path)
+    except OSError as error:
+        raise unreadable_file(path, error) from error
+
+
+def unpacked(data: bytes, path: PurePath) -> bytes:
+    """The text in the bytes of a file."""
+    codec = _COMPRESSIONS.get(path.suffix.lower())
+    try:
+        with pa.input_stream(pa.BufferReader(data), compression=codec) as stream:
+            text: bytes = stream.read()
     except (pa.ArrowException, OSError) as error:
         raise unreadable_file(path, error) from error
-    return data.removeprefix(_BYTE_ORDER_MARK)
+    return text.removeprefix(_BYTE_ORDER_MARK)
 
 
-def unreadable_file(path: Path, error: Exception) -> SourceError:
+def unreadable_file(path: PurePath, error: Exception) -> SourceError:
     """The error for a file of which nothing can be trusted."""
     return SourceError(
         f'"{path}" cannot be read: {" ".join(str(error).split())}',

@@ -44,11 +44,15 @@ def schema_of(path: Path) -> pa.Schema | None:
 
 def read(path: Path, schema: pa.Schema) -> Batch:
     """The rows of the file; those with the wrong number of fields, or a value that does not fit, apart."""
-    data = contents(path)
+    return read_text(contents(path), schema, path.name)
+
+
+def read_text(data: bytes, schema: pa.Schema, name: str) -> Batch:
+    """The same of the text of a file of that name."""
     if not data.strip():
         return Batch(schema.empty_table())
     table = _read_fast(data, schema)
-    return _read_careful(data, schema, path.name) if table is None else Batch(table)
+    return _read_careful(data, schema, name) if table is None else Batch(table)
 
 
 def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
