@@ -23,7 +23,7 @@ from millstream.kernels.partition import partition_of
 from millstream.spark.partition import partition
 from millstream.spark.reduce import native_reduce
 from millstream.state.local_storage import LocalStorage
-from millstream.state.manifest import Manifests
+from millstream.state.manifest import GROUPS, Manifests
 from support.bags import difference
 from support.crash import STEPS, ended, pulled
 from support.disk import SCHEMA, frame, rows_of, some_rows, without_epoch, write_files
@@ -152,7 +152,7 @@ def test_the_way_rows_are_reduced_may_change_with_the_queries(spark: Any, tmp_pa
     with_kernels(stream).named("other")
     second.start(ms.available_now()).await_termination()
     assert native_reduce(second.host.program) is None
-    assert "groups" == second.host.ledger.layout
+    assert GROUPS == second.host.ledger.layout
     place.add(3, 4)
 
     third = place.engine(partitions=3)
