@@ -92,12 +92,8 @@ def call(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.stderr
 
 
-def test_with_a_checkpoint_the_command_line_keeps_streams_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def on_checkpoint(_: str, checkpoint: Path) -> ms.Engine:
-        return in_process.engine(folder / checkpoint, 2)
-
-    monkeypatch.setattr("millstream.cli.running.engine_on", on_checkpoint)
-    asked = ("--host", "spark", "--checkpoint", "kept")
+def test_with_a_checkpoint_the_command_line_keeps_streams_open() -> None:
+    asked = ("--checkpoint", "kept")
 
     assert 0 == call(*asked)[0]
     more("1", 13, 21)

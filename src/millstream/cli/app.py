@@ -124,7 +124,7 @@ def run(
     ] = False,
     limit: Annotated[int, typer.Option(min=0, help="Rows to print of each epoch.")] = 20,
     host: Host = HostName.local,
-    checkpoint: Annotated[Path | None, typer.Option(help="The folder that a restart continues from (Spark).")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="The folder that a restart continues from.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the queries of a file."""

@@ -21,7 +21,7 @@ from millstream.api.query import Query
 from millstream.api.script import Script
 from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, TERMINATED, print_json
-from millstream.core.errors import PlanError, SqlError
+from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.console import ConsoleSink
@@ -41,11 +41,7 @@ class Asked:
 
 def engine_on(host: str, checkpoint: Path | None) -> Engine:
     """An engine on the host that was asked for."""
-    if host == "spark":
-        return Engine(host="spark", checkpoint=checkpoint)
-    if checkpoint is not None:
-        raise PlanError("the local host keeps no checkpoint", hint="Add --host spark, or leave --checkpoint out.")
-    return Engine(host="local")
+    return Engine(host=host, checkpoint=checkpoint)
 
 
 def run(script: Script, engine: Engine, asked: Asked) -> int:
