@@ -12,36 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from millstream.core.promise.near import Reach
+
 _BITS = 32
 # So many pairs are made at a time: a hot key must not fill the memory.
 BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Partners of coordinate c lie in `[c + low, c + high]`; None is no bound at that end."""
-
-    low: int | None
-    high: int | None
-
-    @property
-    def reversed(self) -> Reach:
-        """The same seen from the other side.
-
-        >>> Reach(-3, None).reversed
-        Reach(low=None, high=3)
-        """
-        return Reach(None if self.high is None else -self.high, None if self.low is None else -self.low)
-
-    def touches(self, mine: tuple[int, int], theirs: tuple[int, int]) -> bool:
-        """Whether any coordinate between two ends may have a partner between two others.
-
-        >>> Reach(-3, 0).touches((10, 20), (3, 6)), Reach(-3, 0).touches((10, 20), (3, 7))
-        (False, True)
-        """
-        first = theirs[0] if self.low is None else mine[0] + self.low
-        last = theirs[1] if self.high is None else mine[1] + self.high
-        return first <= theirs[1] and last >= theirs[0]
 
 
 @dataclass(frozen=True, slots=True)

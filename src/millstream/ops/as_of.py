@@ -6,7 +6,7 @@ as no left row, waiting or to come, could still choose it. Neither looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
-from millstream.core.pattern import Pattern
-from millstream.core.progress import Progress, meet
-from millstream.core.punctuation import Punctuation
+from millstream.core.progress import Progress
+from millstream.core.promise.as_of import AsOfShape, named, promised
 from millstream.kernels.as_of import awaited, in_order, latest
 from millstream.kernels.group import encode
 from millstream.kernels.ticks import to_ticks
@@ -52,9 +51,17 @@ class AsOfSpec:
         """The columns of one side that must be equal to the other's."""
         return [pair[side] for pair in self.keys]
 
-    def names(self, side: int) -> dict[str, str]:
-        """For each column of a side that leaves, its name in the result."""
-        return {column: name for name, of, column in self.columns if of == side}
+    @property
+    def shape(self) -> AsOfShape:
+        """As much of it as its promise depends on."""
+        return AsOfShape(
+            keys=self.keys,
+            time=self.time,
+            leaving=named(self.columns),
+            outer=self.outer,
+            strict=self.strict,
+            within=self.within,
+        )
 
 
 class AsOf(Operator):
@@ -91,40 +98,8 @@ class AsOf(Operator):
         return out
 
     def promises(self) -> Progress:
-        """The left side's promises, as far as the right side lets left rows go.
-
-        Later results are of left rows that wait, or are to come: what both sides promise of the left time and of keys
-        holds. If the distance is bounded and every row has a partner, its time has a bound too.
-        """
-        sides = [self.progress[LEFT], self._released()]
-        both, names = meet(sides), self.spec.names(LEFT)
-        if both.ended:
-            return Progress(ended=True)
-        out = _renamed(both, names)
-        bound, other = both.bound(self.spec.time[LEFT]), self.spec.names(RIGHT).get(self.spec.time[RIGHT])
-        if self.spec.within is not None and not self.spec.outer and other is not None and bound > BOTTOM:
-            out.accept(Punctuation.linear(other, max(BOTTOM + 1, bound - self.spec.within)))
-        return out
-
-    def _released(self) -> Progress:
-        """What the right side's promises say of the left rows that wait: those that they rule out have left."""
-        now, (left, right) = self.progress[RIGHT], self.spec.time
-        if now.ended:
-            return Progress(ended=True)
-        out, keys = Progress(), {pair[RIGHT]: pair[LEFT] for pair in self.spec.keys}
-        more = 1 if self.spec.strict else 0
-        if (bound := now.bound(right)) > BOTTOM:
-            out.accept(Punctuation.linear(left, bound + more))
-        for (attribute, names), bounds in now.grouped.items():
-            if attribute == right and set(names) <= keys.keys():
-                for key, bound in bounds.items():
-                    group = {keys[name]: value for name, value in zip(names, key, strict=True)}
-                    out.accept(Punctuation.group_wise(left, bound + more, group))
-        for names, over in now.over.items():
-            if set(names) <= keys.keys():
-                for key in over:
-                    out.accept(Punctuation.over({keys[name]: value for name, value in zip(names, key, strict=True)}))
-        return out
+        """The left side's promises, as far as the right side lets left rows go."""
+        return promised(self.spec.shape, self.progress)
 
     # --- what comes in ---
 
@@ -275,13 +250,3 @@ class AsOf(Operator):
         index = pa.array(partner, mask=partner < 0)
         columns = [left[column] if side == LEFT else right[column].take(index) for _, side, column in self.spec.columns]
         return pa.Table.from_arrays(columns, names=[name for name, _, _ in self.spec.columns]).cast(self.spec.schema)
-
-
-def _renamed(progress: Progress, names: Mapping[str, str]) -> Progress:
-    """The promises whose attributes all have a name in the result, under those names."""
-    out = Progress()
-    for punctuation in progress.punctuations():
-        parts = punctuation.pattern.attributes
-        if parts.keys() <= names.keys():
-            out.accept(Punctuation(Pattern({names[name]: part for name, part in parts.items()})))
-    return out

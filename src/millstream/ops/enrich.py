@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
-from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
-from millstream.core.punctuation import Punctuation
+from millstream.core.promise.columns import renamed
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.lookup import Lookup
 from millstream.ops.operator import Operator
@@ -33,6 +32,11 @@ class EnrichSpec:
     schema: pa.Schema
     outer: bool = False
     """Do rows without a partner leave too?"""
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """By column of the stream that leaves: its name there."""
+        return {c: name for name, side, c in self.columns if side == STREAM and name in self.schema.names}
 
     @property
     def table_keys(self) -> tuple[str, ...]:
@@ -91,14 +95,7 @@ class Enrich(Operator):
 
     def promises(self) -> Progress:
         """What is promised of the stream's columns holds of the result's, under their names there."""
-        names = {column: name for name, side, column in self.spec.columns if side == STREAM}
-        leaving = {column: name for column, name in names.items() if name in self.spec.schema.names}
-        out = Progress()
-        for punctuation in self.progress[0].punctuations():
-            parts = punctuation.pattern.attributes
-            if parts.keys() <= leaving.keys():
-                out.accept(Punctuation(Pattern({leaving[name]: part for name, part in parts.items()})))
-        return out
+        return renamed(self.progress[0], self.spec.leaving)
 
     def _pairs(self, rows: pa.Table, there: pa.Array, table: pa.Table) -> pa.Table:
         columns = [

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.core.domain import BOTTOM, END
+from millstream.core.domain import END
 from millstream.core.progress import Progress
+from millstream.core.promise.columns import of_attribute
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
@@ -36,9 +37,7 @@ class Sort(Operator):
 
     def promises(self) -> Progress:
         """Its own attribute's bound and no more: rows that other promises speak of may still be held here."""
-        now = self.progress[0]
-        bound = now.bound(self.attribute)
-        return Progress(ended=True) if now.ended else Progress({self.attribute: bound} if bound > BOTTOM else {})
+        return of_attribute(self.progress[0], self.attribute)
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         bound = now.bound(self.attribute)

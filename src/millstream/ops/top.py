@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
+from millstream.core.promise.columns import of_columns
 from millstream.kernels.group import encode
 from millstream.kernels.ordering import sorted_rows
 from millstream.ops.complete import complete
@@ -68,14 +69,7 @@ class Top(Operator):
 
     def promises(self) -> Progress:
         """Only what is said of the keys: other promises may speak of rows that are still held."""
-        now, keys = self.progress[0], set(self.keys)
-        return Progress(
-            {name: bound for name, bound in now.linear.items() if name in keys},
-            {one: bounds for one, bounds in now.grouped.items() if {one[0], *one[1]} <= keys},
-            {names: over for names, over in now.over.items() if set(names) <= keys},
-            tuple(one for one in now.others if one.pattern.attributes.keys() <= keys),
-            ended=now.ended,
-        )
+        return of_columns(self.progress[0], self.keys)
 
     def _first(self, rows: pa.Table) -> np.ndarray:
         """Which rows are among the first of their group, those of a group one after the other, in order."""

@@ -12,7 +12,8 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
-from millstream.core.window import Sliding, Window
+from millstream.core.promise.near import Near, Reach
+from millstream.core.window import Landmark, Sliding, Window
 from millstream.plan.cost import Choice
 
 STRATEGIES = ("auto", "wid", "paned", "differential", "buffered", "adaptive", "bins")
@@ -165,6 +166,12 @@ class Aggregate:
     """How the results of closed windows leave; None: at once."""
 
 
+def flush_reach(node: Aggregate) -> int:
+    """The most ticks by which the bound passes the end of a window whose rows are held back; 0 if none are."""
+    slides = [window.slide for window in node.windows if isinstance(window, Sliding | Landmark)]
+    return 0 if node.flush is None else node.flush.windows * max(slides)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
     """`left + low <= right <= left + high` on an attribute of each side, in ticks; None is no bound at that end."""
@@ -218,6 +225,20 @@ class Join:
     """Of the attributes that `time` is on."""
     nulls_equal: bool = False
     """Is a null key equal to a null key, as in set operations?"""
+
+
+def near_of(node: Join) -> Near | None:
+    """How near partners must be, if they must. Ticks are whole numbers, so `< 5` is `<= 4`."""
+    time = node.time
+    match time:
+        case Band():
+            low = None if time.low is None else time.low + int(time.low_strict)
+            high = None if time.high is None else time.high - int(time.high_strict)
+            return Near((time.left, time.right), Reach(low, high))
+        case SameWindow():
+            return Near((time.left, time.right), Reach(0, 0), time.size)
+        case None:
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

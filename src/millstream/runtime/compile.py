@@ -12,7 +12,6 @@ from millstream.core.errors import PlanError
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, reach
 from millstream.kernels.aggregates.base import Algebra
 from millstream.kernels.aggregates.registry import build
-from millstream.kernels.pairs import Reach
 from millstream.kernels.partials import Bound
 from millstream.kernels.ticks import edge_type, ordered_columns
 from millstream.ops.as_of import AsOf, AsOfSpec
@@ -20,7 +19,6 @@ from millstream.ops.distinct import Distinct
 from millstream.ops.enrich import Enrich, EnrichSpec
 from millstream.ops.ingest import Ingest
 from millstream.ops.join.join import Join
-from millstream.ops.join.near import Near
 from millstream.ops.join.spec import JoinSpec
 from millstream.ops.operator import Operator
 from millstream.ops.project import Project
@@ -96,6 +94,7 @@ def spec_of(node: nodes.Aggregate) -> Spec:
         aggregates=bound,
         row_schema=schema,
         reach=max(reach(window) for window in node.windows),
+        windows=node.windows,
     )
 
 
@@ -104,7 +103,7 @@ def join_spec(node: nodes.Join) -> JoinSpec:
     return JoinSpec(
         how=node.how,
         keys=node.keys,
-        near=near_of(node.time),
+        near=nodes.near_of(node),
         condition=node.condition,
         columns=tuple((one.name, one.side, one.column) for one in node.columns),
         schemas=(node.inputs[0].schema, node.inputs[1].schema),
@@ -137,19 +136,6 @@ def enrich_spec(node: nodes.Enrich) -> EnrichSpec:
         schema=node.schema,
         outer=node.how == "left",
     )
-
-
-def near_of(time: nodes.Band | nodes.SameWindow | None) -> Near | None:
-    """How near partners must be, if they must."""
-    match time:
-        case nodes.Band():
-            low = None if time.low is None else time.low + int(time.low_strict)
-            high = None if time.high is None else time.high - int(time.high_strict)
-            return Near((time.left, time.right), Reach(low, high))
-        case nodes.SameWindow():
-            return Near((time.left, time.right), Reach(0, 0), time.size)
-        case None:
-            return None
 
 
 def _type(schema: pa.Schema, column: str) -> pa.DataType:
@@ -268,4 +254,4 @@ def _known(strategy: str) -> str:
     return f"Choose one of {', '.join(nodes.STRATEGIES)}; {strategy!r} is none that fits."
 
 
-__all__ = ["ROW_NUMBER", "as_of_spec", "compile_node", "enrich_spec", "join_spec", "near_of", "spec_of"]
+__all__ = ["ROW_NUMBER", "as_of_spec", "compile_node", "enrich_spec", "join_spec", "spec_of"]

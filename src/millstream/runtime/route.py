@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.core.promise.near import Near
 from millstream.kernels.partition import partition_of
 from millstream.kernels.ticks import to_ticks, too_far
-from millstream.ops.join.near import Near
 from millstream.plan import nodes
-from millstream.runtime.compile import near_of
 from millstream.runtime.program import partition_columns
 
 
@@ -76,12 +75,12 @@ def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list
 
 def _by_coordinate(node: nodes.Join) -> bool:
     """Must partners have one coordinate: the same time, or the same tumbling window?"""
-    near = near_of(node.time)
+    near = nodes.near_of(node)
     return near is not None and near.reach.low == near.reach.high == 0
 
 
 def _by_slice(node: nodes.Join) -> bool:
-    near = near_of(node.time)
+    near = nodes.near_of(node)
     # Where both sides' rows may leave alone, none may be in two places.
     return near is not None and None not in (near.reach.low, near.reach.high) and node.how != "full"
 
@@ -99,7 +98,7 @@ def _ends(node: nodes.Join, port: int) -> tuple[int, int]:
 
 
 def _near(node: nodes.Join) -> Near:
-    near = near_of(node.time)
+    near = nodes.near_of(node)
     assert near is not None
     return near
 

@@ -13,14 +13,15 @@ from functools import cached_property
 from millstream.core.progress import Progress
 from millstream.ops.turn import Let
 from millstream.ops.windowing.behind import Elsewhere
-from millstream.ops.windowing.smoothed import HELD, Smoothed
+from millstream.ops.windowing.smoothed import HELD
 from millstream.plan import nodes
+from millstream.plan.promised import promised as promised_by
 from millstream.runtime.ledger import Ledger
 from millstream.runtime.program import Program
 
 AtStops = dict[int, list[Progress]]
 """By node: the progress of each of its inputs."""
-Told = Callable[[int, Smoothed, Progress], Progress]
+Told = Callable[[int, nodes.Aggregate, Progress], Progress]
 """From a node that holds results back, and its input's progress, to how far it has come for its readers."""
 
 
@@ -41,11 +42,11 @@ class Stops:
         """What they learn in a step, and how far those that hold results back have come after it, by node key."""
         found: dict[str, Progress] = {}
 
-        def told(i: int, operator: Smoothed, progress: Progress) -> Progress:
+        def told(i: int, node: nodes.Aggregate, progress: Progress) -> Progress:
             key = self.program.keys[i]
             before = self.before[i][0]
             known = Elsewhere(before=before, told=self.ledger.told.get(key, before), least=self._least(key))
-            found[key] = known.sure(progress, operator.spec.attribute, operator.reach, drained=let == "all")
+            found[key] = known.sure(progress, node.attribute, nodes.flush_reach(node), drained=let == "all")
             return found[key]
 
         return self._at(streams, told), found
@@ -75,11 +76,9 @@ class Stops:
             if isinstance(node, nodes.Source):
                 promised.append(streams[node.name])
                 continue
-            operator = self.program.operator(i)
             at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
-            operator.resume(at[i])
-            if isinstance(operator, Smoothed):
-                promised.append(operator.inner.promised(told(i, operator, at[i][0])))
+            if isinstance(node, nodes.Aggregate) and node.flush is not None:
+                promised.append(promised_by(node, [told(i, node, at[i][0])]))
             else:
-                promised.append(operator.promises())
+                promised.append(promised_by(node, at[i]))
         return at

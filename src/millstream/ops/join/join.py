@@ -15,14 +15,15 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
+from millstream.core.promise.join import promised
+from millstream.core.promise.near import Reach
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.key_hash import any_null, key_hash
-from millstream.kernels.pairs import Reach, pairs
+from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
 from millstream.ops.join.held import Held, of_side, opened, tidy
 from millstream.ops.join.leaving import Leaving, gathered
-from millstream.ops.join.promise import promised
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.spec import JoinSpec
 from millstream.ops.operator import Operator
@@ -46,7 +47,7 @@ class Join(Operator):
 
     def promises(self) -> Progress:
         """Bounds on the attributes of both sides, alone and together, and on what must be equal."""
-        return promised(self.spec, self.progress)
+        return promised(self.spec.shape, self.progress)
 
     # --- rows --------------------------------------------------------------------------------------
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.promise.join import LEFT
 from millstream.kernels.pairs import BLOCK
-from millstream.ops.join.spec import LEFT, RIGHT, JoinSpec
+from millstream.ops.join.spec import RIGHT, JoinSpec
 
 
 class Leaving:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from millstream.core.expression import Expression
-from millstream.ops.join.near import Near
+from millstream.core.promise.join import RIGHT, JoinShape, leaving, preserved
+from millstream.core.promise.near import Near
 from millstream.state.slices import Slices
-
-LEFT, RIGHT = 0, 1
-_PRESERVED = {"left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (LEFT,), "anti": (LEFT,)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,17 +43,20 @@ class JoinSpec:
 
     def preserved(self, side: int) -> bool:
         """Must it be known which of a side's rows have had a partner?"""
-        return side in _PRESERVED.get(self.how, ())
+        return preserved(self.how, side)
 
     def key_columns(self, side: int) -> list[str]:
         """The columns of a side that must be equal to the other's."""
         return [pair[side] for pair in self.keys]
 
-    def names(self, side: int) -> dict[str, str]:
+    def names(self, side: int) -> Mapping[str, str]:
         """For each column of a side, its name in what leaves, if it is never null for want of a partner."""
-        if self.pairs_leave and self.preserved(1 - side):
-            return {}
-        return {column: name for name, of, column in self.columns if of == side and name in self.schema.names}
+        return self.shape.names(side)
+
+    @cached_property
+    def shape(self) -> JoinShape:
+        """As much of it as its promise depends on."""
+        return JoinShape(self.keys, self.near, leaving(self.how, self.columns, self.schema.names))
 
     @cached_property
     def shared(self) -> dict[str, str]:

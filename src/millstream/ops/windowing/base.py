@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
-from millstream.core.punctuation import Punctuation
+from millstream.core.promise.windows import promised
 from millstream.kernels.aggregates.failed import ERROR, VALUE, marked
 from millstream.kernels.partials import KEY, Bundle, Merged
 from millstream.kernels.ticks import to_ticks, too_far
@@ -97,28 +97,8 @@ class WindowOperator(Operator):
         return self.promised(self.progress[0])
 
     def promised(self, now: Progress) -> Progress:
-        """Bounds on the window columns, linear and group-wise, that the input's bounds give."""
-        out = Progress()
-        if now.ended:
-            return Progress(ended=True)
-        attribute = self.spec.attribute
-        if now.bound(attribute) > BOTTOM:
-            for name, bound in self._window_bounds(now.bound(attribute)).items():
-                out.accept(Punctuation.linear(name, bound))
-        for (name, keys), bounds in now.grouped.items():
-            if name == attribute and set(keys) <= set(self.spec.groups):
-                for key, bound in bounds.items():
-                    group = dict(zip(keys, key, strict=True))
-                    for column, value in self._window_bounds(bound).items():
-                        out.accept(Punctuation.group_wise(column, value, group))
-        for keys, over in now.over.items():
-            if set(keys) <= set(self.spec.groups):
-                out.over[keys] = set(over)
-        return out
-
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        """For each window column, the least value that a later result can have."""
-        return {}
+        """What progress of the input gives."""
+        return promised(self.spec.shape, now)
 
 
 def as_segment(bundle: Bundle) -> Segment:

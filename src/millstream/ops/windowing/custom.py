@@ -86,7 +86,3 @@ class CustomWindows(ByWindow):
         """With the user's own extents."""
         start, end = self._extents(answers.window)
         return self.spec.table(answers, groups, start, end)
-
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        # Nothing is known of ids to come; but a window that ends at or below the bound is out.
-        return {"window_end": bound + 1}

@@ -76,10 +76,6 @@ class GrowingWindows(WindowOperator):
         opened = np.where(bounds == END, self.store.facts["last"] + 1, opened)
         return np.maximum(opened, least)
 
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        wid = self.window.first_open(bound)
-        return {"window_id": wid, "window_end": self.window.extent(wid)[1]}
-
     def measure(self) -> None:
         """One window is open for each slide from the first open to the last seen."""
         bound = self.progress[0].bound(self.spec.attribute)

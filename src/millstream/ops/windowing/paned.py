@@ -151,15 +151,6 @@ class Paned(WindowOperator):
         }
         self._keep(select(merged, merged.key >= needed[merged.group], bag_masks))
 
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        opens = [window.first_open(bound) for window in self.windows]
-        extents = [window.extent(wid) for window, wid in zip(self.windows, opens, strict=True)]
-        return {
-            "window_id": min(opens),
-            "window_start": min(low for low, _ in extents),
-            "window_end": min(high for _, high in extents),
-        }
-
     def measure(self) -> None:
         """Count the windows that hold rows and are not closed."""
         spans = [(s.low, s.high) for s in self.store.segments if "carried" not in s.tables]

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from millstream.core.domain import END
 from millstream.core.progress import Progress
+from millstream.core.promise.windows import promised
 from millstream.core.window import Rows
 from millstream.kernels.group import encode, tuples
 from millstream.ops.windowing.paned import GroupBounds, Paned
@@ -80,13 +81,8 @@ class RowWindows(Paned):
 
     def promises(self) -> Progress:
         """Windows of an unpartitioned stream close in order; those of partitions only when a partition is over."""
-        now = self.progress[0]
-        if now.ended:
-            return Progress(ended=True)
-        if self.partition_by:
-            return Progress(over={k: set(v) for k, v in now.over.items() if set(k) <= set(self.partition_by)})
-        count = self.store.facts.get("counts", {}).get((), 0)
-        return Progress(self._window_bounds(count + 1))
+        counted = 0 if self.partition_by else self.store.facts.get("counts", {}).get((), 0)
+        return promised(self.spec.shape, self.progress[0], counted)
 
 
 def _rank(codes: np.ndarray, n: int) -> np.ndarray:

@@ -66,10 +66,6 @@ class Sessions(ByWindow):
         visible = Answers(answers.group, answers.window, answers.rows, columns)
         return self.visible.table(visible, groups, answers.window, last.to_numpy() + self.window.gap)
 
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        # An open session's last row is at or after bound − gap; where it began is not known.
-        return {"window_end": bound}
-
 
 def _starts(group: np.ndarray, first: np.ndarray, last: np.ndarray, gap: int) -> np.ndarray:
     """For each interval [first, last] of a group, the least `first` of those it is chained to by gaps.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from millstream.core.domain import BOTTOM, END
+from millstream.core.domain import END
 from millstream.core.progress import Progress
 from millstream.core.window import SlideByTuple
 from millstream.kernels.partials import Answers
@@ -85,17 +85,6 @@ class RowEnds(WindowOperator):
         self.meter.punctuations += 1
         named = Answers(answers.group, at, answers.rows, answers.columns)
         return [self.spec.table(named, groups, at - self.window.size, at)]
-
-    def promises(self) -> Progress:
-        """Only what holds for everybody: a group that is done still has answers in windows that others' rows end."""
-        now = self.progress[0]
-        bound = now.bound(self.spec.attribute)
-        if now.ended or bound <= BOTTOM:
-            return Progress(ended=now.ended)
-        return Progress(self._window_bounds(bound))
-
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        return {"window_id": bound, "window_start": bound - self.window.size, "window_end": bound}
 
     def measure(self) -> None:
         """Count the values that may end a window and have not."""

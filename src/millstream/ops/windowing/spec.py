@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.errors import WindowError
+from millstream.core.promise.windows import WindowShape
+from millstream.core.window import Window
 from millstream.kernels.aggregates.failed import marked
 from millstream.kernels.partials import Answers, Bound, Partials
 from millstream.kernels.ticks import from_ticks
@@ -29,6 +31,12 @@ class Spec:
     """The schema of the rows that arrive."""
     reach: int = 1
     """How far from a value the reckoning of its windows can lead."""
+    windows: tuple[Window, ...] = ()
+
+    @property
+    def shape(self) -> WindowShape:
+        """As much of it as its promise depends on."""
+        return WindowShape(self.attribute, self.groups, self.windows)
 
     @property
     def schema(self) -> pa.Schema:

@@ -97,8 +97,3 @@ class Wid(ByWindow):
         """With the extent of each window."""
         end = self.window.base + (answers.window + 1) * self.window.slide
         return self.spec.table(answers, groups, end - self.window.size, end)
-
-    def _window_bounds(self, bound: int) -> dict[str, int]:
-        wid = self.window.first_open(bound)
-        low, high = self.window.extent(wid)
-        return {"window_id": wid, "window_start": low, "window_end": high}

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
+from millstream.core.promise.near import Near
 from millstream.core.punctuation import Punctuation
-from millstream.ops.join.spec import LEFT, RIGHT, JoinSpec
+
+LEFT, RIGHT = 0, 1
+_PRESERVED = {"left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (LEFT,), "anti": (LEFT,)}
 
 Group = dict[str, Any]
 
 
-def promised(spec: JoinSpec, sides: list[Progress]) -> Progress:
+@dataclass(frozen=True, slots=True)
+class JoinShape:
+    """As much of a join as its promise depends on."""
+
+    keys: tuple[tuple[str, str], ...]
+    near: Near | None
+    leaving: tuple[Mapping[str, str], Mapping[str, str]]
+    """Of each side, by column: its name in what leaves, if it is never null for want of a partner."""
+
+    def names(self, side: int) -> Mapping[str, str]:
+        """The columns of a side that leave, and their names there."""
+        return self.leaving[side]
+
+
+def leaving(
+    how: str, columns: Iterable[tuple[str, int, str]], names: Container[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Of each side, by column: its name in what leaves, if it is never null for want of a partner."""
+    pairs = how not in ("semi", "anti")
+    found = list(columns)
+    made: list[dict[str, str]] = []
+    for side in (LEFT, RIGHT):
+        alone = pairs and preserved(how, 1 - side)
+        made.append({} if alone else {column: name for name, of, column in found if of == side and name in names})
+    return made[0], made[1]
+
+
+def preserved(how: str, side: int) -> bool:
+    """Must it be known which of a side's rows have had a partner?"""
+    return side in _PRESERVED.get(how, ())
+
+
+def promised(spec: JoinShape, sides: Sequence[Progress]) -> Progress:
     """What follows for the output from what both inputs promise."""
     if all(one.ended for one in sides):
         return Progress(ended=True)
@@ -31,7 +67,7 @@ def promised(spec: JoinSpec, sides: list[Progress]) -> Progress:
     return out
 
 
-def _in_time(spec: JoinSpec, sides: list[Progress], group: Group | None) -> Iterator[Punctuation]:
+def _in_time(spec: JoinShape, sides: Sequence[Progress], group: Group | None) -> Iterator[Punctuation]:
     """Bounds on the attributes that must be near: individual, and joint where that says more."""
     near = spec.near
     if near is None:
@@ -56,7 +92,7 @@ def _in_time(spec: JoinSpec, sides: list[Progress], group: Group | None) -> Iter
             yield Punctuation(Pattern({name: UpTo(bound) for name, bound in parts.items()}))
 
 
-def _of_keys(spec: JoinSpec, sides: list[Progress], group: Group | None) -> Iterator[Punctuation]:
+def _of_keys(spec: JoinShape, sides: Sequence[Progress], group: Group | None) -> Iterator[Punctuation]:
     """Bounds on columns that must be equal: what both sides promise holds under either name, else for both together."""
     if group is not None:
         return
@@ -75,7 +111,7 @@ def _of_keys(spec: JoinSpec, sides: list[Progress], group: Group | None) -> Iter
             yield Punctuation(Pattern({str(names[0]): UpTo(low), str(names[1]): UpTo(high)}))
 
 
-def _groups(spec: JoinSpec, sides: list[Progress]) -> Iterator[Group]:
+def _groups(spec: JoinShape, sides: Sequence[Progress]) -> Iterator[Group]:
     """The groups of keys that either side speaks of, by the names of the left side."""
     seen: set[tuple[Any, ...]] = set()
     for side, progress in enumerate(sides):
@@ -90,7 +126,7 @@ def _groups(spec: JoinSpec, sides: list[Progress]) -> Iterator[Group]:
                     yield group
 
 
-def _own(spec: JoinSpec, group: Mapping[str, Any] | None, side: int) -> Group | None:
+def _own(spec: JoinShape, group: Mapping[str, Any] | None, side: int) -> Group | None:
     """A group by the names of one side."""
     there = {pair[LEFT]: pair[side] for pair in spec.keys}
     return None if group is None else {there[name]: value for name, value in group.items()}
@@ -100,12 +136,12 @@ def _over(progress: Progress, group: Group | None) -> bool:
     return group is not None and progress.bound("", group) == END
 
 
-def _leaving(spec: JoinSpec, group: Group) -> dict[str, str]:
+def _leaving(spec: JoinShape, group: Group) -> dict[str, str]:
     """By the left names of a group's keys, what they are called in what leaves."""
     pairs = {pair[LEFT]: pair for pair in spec.keys}
     named = {key: _name_of_key(spec, pairs[key]) for key in group}
     return {key: name for key, name in named.items() if name is not None}
 
 
-def _name_of_key(spec: JoinSpec, pair: tuple[str, str]) -> str | None:
+def _name_of_key(spec: JoinShape, pair: tuple[str, str]) -> str | None:
     return spec.names(LEFT).get(pair[LEFT]) or spec.names(RIGHT).get(pair[RIGHT])

@@ -8,11 +8,36 @@ that one rule the two joins are the same algorithm.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from millstream.core.domain import BOTTOM, END
-from millstream.kernels.pairs import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Partners of coordinate c lie in `[c + low, c + high]`; None is no bound at that end."""
+
+    low: int | None
+    high: int | None
+
+    @property
+    def reversed(self) -> Reach:
+        """The same seen from the other side.
+
+        >>> Reach(-3, None).reversed
+        Reach(low=None, high=3)
+        """
+        return Reach(None if self.high is None else -self.high, None if self.low is None else -self.low)
+
+    def touches(self, mine: tuple[int, int], theirs: tuple[int, int]) -> bool:
+        """Whether any coordinate between two ends may have a partner between two others.
+
+        >>> Reach(-3, 0).touches((10, 20), (3, 6)), Reach(-3, 0).touches((10, 20), (3, 7))
+        (False, True)
+        """
+        first = theirs[0] if self.low is None else mine[0] + self.low
+        last = theirs[1] if self.high is None else mine[1] + self.high
+        return first <= theirs[1] and last >= theirs[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +55,8 @@ class Near:
     reach: Reach
     size: int | None = None
 
-    def coordinates(self, ticks: np.ndarray) -> np.ndarray:
-        """The coordinates of rows."""
+    def coordinates(self, ticks: Any) -> Any:
+        """The coordinates of rows: of one tick, or of an array of them."""
         return ticks if self.size is None else ticks // self.size
 
     def reach_of(self, side: int) -> Reach:
