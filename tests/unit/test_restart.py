@@ -90,7 +90,7 @@ class Life:
         assert {} == difference(query.table().to_pylist(), [r for rows in self.keeper.rows.values() for r in rows])
         assert {} == difference(without_epoch(query.late.table()), rows_of(self.root / "late"))
         assert {} == difference(without_epoch(query.rejected.table()), rows_of(self.root / "rejected"))
-        if run.progress["epoch"] >= 0:  # a life in which nothing was left to do reports nothing
+        if run.progress["epoch"] >= 0:
             there, here = quiet.progress["queries"]["q"], run.progress["queries"]["q"]
             assert there["books"] == here["books"]
             assert there["rows_out"] == here["rows_out"]
