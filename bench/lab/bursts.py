@@ -14,8 +14,8 @@ import pyarrow.csv as csv
 import millstream as ms
 from lab.measure import must_equal
 from millstream.runtime.batch import Batch
-from millstream.runtime.epoch import step
-from millstream.runtime.graph import Graph
+from millstream.runtime.local.epoch import step
+from millstream.runtime.local.graph import Graph
 
 WINDOWS, EPOCHS = 4, 10
 """Windows of a stream, and epochs of a window."""

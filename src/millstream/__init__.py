@@ -51,7 +51,7 @@ from millstream.api.progress import (
 )
 from millstream.api.query import Query
 from millstream.api.schema import files
-from millstream.api.script import Script
+from millstream.api.sql.script import Script
 from millstream.api.stream import Stream
 from millstream.api.table import Table
 from millstream.api.triggers import available_now, every, once

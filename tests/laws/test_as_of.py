@@ -16,8 +16,8 @@ from millstream.core.progress import Progress
 from millstream.ops.as_of import AsOf
 from millstream.plan.forms import form_of
 from millstream.runtime.batch import Batch
-from millstream.runtime.epoch import step
-from millstream.runtime.graph import Graph
+from millstream.runtime.local.epoch import step
+from millstream.runtime.local.graph import Graph
 from support import in_process
 from support.as_of import Question, Row, got
 from support.harness import cut, stray

@@ -20,8 +20,8 @@ from millstream.core.progress import Progress, meet
 from millstream.core.punctuation import Punctuation, describe
 from millstream.ops.ingest import Ingest, observe
 from millstream.runtime.batch import Batch
-from millstream.runtime.epoch import step
-from millstream.runtime.graph import Graph
+from millstream.runtime.local.epoch import step
+from millstream.runtime.local.graph import Graph
 from support.harness import SCHEMA, cut, punctuated, run, some_rows, stray
 from support.oracle import Row
 

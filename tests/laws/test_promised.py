@@ -12,7 +12,7 @@ from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.plan import nodes
 from millstream.plan.promised import promised
-from millstream.runtime.program import Program, Target
+from millstream.runtime.tasks.program import Program, Target
 from support.harness import SCHEMA
 from support.questions import QUESTIONS
 

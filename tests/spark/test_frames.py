@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
-from millstream.spark import reduce, row_paths
-from millstream.spark.reduce import native_reduce
+from millstream.spark.paths import reduce, row_paths
+from millstream.spark.paths.reduce import native_reduce
 
 pytestmark = pytest.mark.spark
 

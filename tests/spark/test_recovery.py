@@ -20,8 +20,8 @@ import pytest
 import millstream as ms
 from millstream.core.errors import MillstreamError, RunError, SinkError, SourceError, StateError
 from millstream.kernels.partition import partition_of
-from millstream.spark.partition import partition
-from millstream.spark.reduce import native_reduce
+from millstream.spark.paths.partition import partition
+from millstream.spark.paths.reduce import native_reduce
 from millstream.state.local_storage import LocalStorage
 from millstream.state.manifest import GROUPS, Manifests
 from support.bags import difference

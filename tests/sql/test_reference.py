@@ -14,11 +14,11 @@ import pytest
 
 import millstream as ms
 from millstream.sql.dialect import AGGREGATES
-from millstream.sql.read_statement import SINKS
-from millstream.sql.read_stream import SOURCES
-from millstream.sql.text import WINDOW_WORDS
+from millstream.sql.grammar.read_statement import SINKS
+from millstream.sql.grammar.read_stream import SOURCES
+from millstream.sql.grammar.text import WINDOW_WORDS
+from millstream.sql.grammar.window_function import TABLE_FUNCTIONS
 from millstream.sql.types import _WORDS
-from millstream.sql.window_function import TABLE_FUNCTIONS
 from sql.auction import BIDS
 
 PATH = Path(__file__).parents[2] / "docs" / "sql.md"

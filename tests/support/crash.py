@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import millstream as ms
-from millstream.runtime import tasks
 from millstream.runtime.durable import deliver as delivery
 from millstream.runtime.durable import host as host_module
+from millstream.runtime.tasks import task as tasks
 from millstream.state import manifest as manifest_module
 from millstream.state.local_storage import LocalStorage
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import millstream as ms
 from millstream.ops.operator import Operator
 from millstream.runtime.batch import Batch
-from millstream.runtime.epoch import step
-from millstream.runtime.graph import Graph
+from millstream.runtime.local.epoch import step
+from millstream.runtime.local.graph import Graph
 from support import oracle
 from support.families import Aggregate
 from support.oracle import Answer, Row

@@ -11,10 +11,10 @@ from pyspark import cloudpickle
 
 import millstream as ms
 from millstream.runtime.durable.jobs import Arrivals, LocalJobs
-from millstream.runtime.flow import Order
-from millstream.runtime.parcel import Parcel, Report
-from millstream.runtime.program import Program
-from millstream.runtime.tasks import meet_at
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Parcel, Report
+from millstream.runtime.tasks.program import Program
+from millstream.runtime.tasks.task import meet_at
 
 
 class InProcessJobs(LocalJobs):

@@ -15,7 +15,7 @@ from millstream.plan.describe import describe
 from millstream.plan.explain import drawn
 from millstream.plan.optimize import Rewrite
 from millstream.plan.plan import Plan
-from millstream.runtime.local import LocalHost
+from millstream.runtime.local.host import LocalHost
 from support.bags import freeze
 from support.harness import SCHEMA, cut, some_rows, stray
 

@@ -16,7 +16,7 @@ import millstream as ms
 from millstream.core.errors import SqlError
 from millstream.plan import nodes
 from millstream.runtime.batch import REASON, UNREADABLE
-from millstream.spark.frames import _told_apart, arrow_schema
+from millstream.spark.paths.frames import _told_apart, arrow_schema
 from support import in_process
 
 

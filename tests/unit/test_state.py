@@ -29,18 +29,18 @@ from millstream.kernels.partials import KEY
 from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import observe
 from millstream.plan.plan import Plan
-from millstream.runtime.cut import split, split_segment
-from millstream.runtime.flow import Order
-from millstream.runtime.ledger import Ledger, merge_seen, settle_keys
-from millstream.runtime.migrate import check_states
-from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, plan_text
-from millstream.runtime.promise import pattern_from, pattern_plain, progress_from, progress_plain
-from millstream.runtime.repartition import merge_facts, repartition
+from millstream.runtime.durable.ledger import Ledger, merge_seen, settle_keys
+from millstream.runtime.durable.migrate import check_states
+from millstream.runtime.plain_progress import pattern_from, pattern_plain, progress_from, progress_plain
 from millstream.runtime.sinks.owner import Owner
 from millstream.runtime.sinks.parquet import ParquetSink
-from millstream.runtime.staging import Stage, publish, sweep
-from millstream.runtime.tasks import open_state, save_state
+from millstream.runtime.tasks.cut import split, split_segment
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Report
+from millstream.runtime.tasks.program import Program, Target, plan_text
+from millstream.runtime.tasks.repartition import merge_facts, repartition
+from millstream.runtime.tasks.staging import Stage, publish, sweep
+from millstream.runtime.tasks.task import open_state, save_state
 from millstream.state.codec import plain, restore
 from millstream.state.files import Written, read_table, verify, write_table
 from millstream.state.local_storage import LocalStorage

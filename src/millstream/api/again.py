@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.core.fingerprint import fingerprint
 from millstream.plan import nodes
 from millstream.plan.describe import describe
-from millstream.runtime.program import plan_text
+from millstream.runtime.tasks.program import plan_text
 
 if TYPE_CHECKING:
     from millstream.api.query import Query

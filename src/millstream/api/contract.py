@@ -8,7 +8,7 @@ from millstream.core.errors import ContractError
 from millstream.plan import nodes
 from millstream.plan.refusal import Refusal
 from millstream.plan.report import Answer, Report
-from millstream.sql.text import Piece
+from millstream.sql.grammar.text import Piece
 
 Places = Mapping[int, tuple[nodes.Node, Piece]]
 """By identity of a node: where in a statement it was asked for."""

@@ -23,7 +23,7 @@ from millstream.api.declared import (
 from millstream.api.hosts import local_host, spark_host
 from millstream.api.query import Query
 from millstream.api.schema import as_schema
-from millstream.api.sql import execute
+from millstream.api.sql.execute import execute
 from millstream.api.stream import Stream
 from millstream.api.table import Table, rows_of
 from millstream.core.errors import PlanError, nearest
@@ -39,7 +39,7 @@ from millstream.runtime.report import nothing_yet
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger
-from millstream.sql.text import Piece
+from millstream.sql.grammar.text import Piece
 
 
 class Engine:

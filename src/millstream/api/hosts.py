@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.core.errors import PlanError
 from millstream.runtime.durable.host import DurableHost
-from millstream.runtime.local import LocalHost
+from millstream.runtime.local.host import LocalHost
 from millstream.runtime.partitions import check_partitions
 
 

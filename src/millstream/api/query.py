@@ -11,7 +11,7 @@ from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
 from millstream.plan import nodes
-from millstream.runtime.side import late_schema, rejected_schema
+from millstream.runtime.outputs.side import late_schema, rejected_schema
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine

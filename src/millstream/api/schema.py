@@ -9,7 +9,7 @@ import pyarrow as pa
 from millstream.core.errors import SchemaError, SqlError
 from millstream.runtime.sources import FileSource
 from millstream.runtime.sources import files as read_files
-from millstream.sql.read_stream import read_columns
+from millstream.sql.grammar.read_stream import read_columns
 from millstream.sql.types import Type, read_type
 
 _EXAMPLE = 'Write "ts TIMESTAMP, k STRING", or pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string())]).'

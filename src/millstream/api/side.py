@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from millstream.api.output import Output
 from millstream.runtime.batch import Sink
-from millstream.runtime.handed import HandedOn
+from millstream.runtime.outputs.handed import HandedOn
 from millstream.runtime.sinks.memory import MemorySink
 
 if TYPE_CHECKING:

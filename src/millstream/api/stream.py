@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millstream.api.as_of import as_of_node
-from millstream.api.enrich import enrich_node
 from millstream.api.foreign_words import refuse_word
-from millstream.api.join import Keys, join_node, left_alone
-from millstream.api.top import Columns, top_node
-from millstream.api.whole_rows import whole_rows_node
-from millstream.api.window import check_flush, make_windows
-from millstream.api.windowed import Windowed
+from millstream.api.operations.as_of import as_of_node
+from millstream.api.operations.enrich import enrich_node
+from millstream.api.operations.join import Keys, join_node, left_alone
+from millstream.api.operations.top import Columns, top_node
+from millstream.api.operations.whole_rows import whole_rows_node
+from millstream.api.operations.window import check_flush, make_windows
+from millstream.api.operations.windowed import Windowed
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush

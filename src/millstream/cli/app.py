@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from millstream.api.script import Script
+from millstream.api.sql.script import Script
 from millstream.api.triggers import every as every_interval
 from millstream.cli import bench as benches
 from millstream.cli import checking, running

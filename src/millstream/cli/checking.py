@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millstream.api.engine import Engine
-from millstream.api.script import Done, Script
+from millstream.api.sql.script import Done, Script
 from millstream.cli.failure import WRONG, as_dict, print_json, show_problems
 
 

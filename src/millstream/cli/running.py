@@ -18,7 +18,7 @@ from rich.text import Text
 
 from millstream.api.engine import Engine
 from millstream.api.query import Query
-from millstream.api.script import Script
+from millstream.api.sql.script import Script
 from millstream.api.triggers import available_now, every
 from millstream.cli.failure import STOPPED, TERMINATED, print_json
 from millstream.core.errors import SqlError

@@ -1,7 +1,7 @@
 """Which partition a group belongs to: a hash of its values that is the same on every machine and in every run.
 
 Whole numbers are hashed as Spark hashes them, other values by the CRC-32 of their text. Spark has both functions, so
-that a group lands in the same partition whether Spark or a kernel sends it there (see `spark/partition.py`).
+that a group lands in the same partition whether Spark or a kernel sends it there (see `spark/paths/partition.py`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
-from millstream.runtime.graph import Vertex
+from millstream.runtime.local.graph import Vertex
 from millstream.runtime.report import of_operator
 
 Since = Callable[[nodes.Node], Meter | None]

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.runtime.display import watch
-from millstream.runtime.late_rows import warnings
+from millstream.runtime.outputs.late_rows import warnings
 from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.core.errors import StateError
-from millstream.runtime.ledger import Ledger
+from millstream.runtime.durable.ledger import Ledger
 
 
 def check_frames(ledger: Ledger, checkpoint: Path, names: list[str]) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 from millstream.runtime.batch import REASON, UNREADABLE
 from millstream.runtime.sources.contents import unpacked
 from millstream.runtime.sources.csv_file import read_text
-from millstream.spark.frames import ArrowFunction
+from millstream.spark.paths.frames import ArrowFunction
 from millstream.spark.worker import settle_worker
 
 WHOLE = (

@@ -17,9 +17,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.trigger import Every, Once
 from millstream.spark.agreement import check_next
-from millstream.spark.arrivals import SparkArrivals
 from millstream.spark.follow import follow
-from millstream.spark.frames import Tags, tagged
+from millstream.spark.paths.arrivals import SparkArrivals
+from millstream.spark.paths.frames import Tags, tagged
 from millstream.spark.session import settle_session
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def _looking() -> Any:
         for _ in batches:
             pass
         missing = ""
-        for name in ("numpy", "duckdb", "millstream.runtime.tasks"):
+        for name in ("numpy", "duckdb", "millstream.runtime.tasks.task"):
             try:
                 importlib.import_module(name)
             except Exception as error:  # noqa: BLE001 - whatever keeps it from being imported

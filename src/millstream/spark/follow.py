@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger
-from millstream.spark.frames import tagged
+from millstream.spark.paths.frames import tagged
 
 _LOOK = 0.1
 """Seconds between two looks at what Spark's query is doing."""

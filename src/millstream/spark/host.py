@@ -17,18 +17,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.plan import nodes
 from millstream.runtime.batch import Batch
 from millstream.runtime.durable.host import DurableHost, ReportTo
-from millstream.runtime.program import Program
 from millstream.runtime.sinks.callback import CallbackSink
+from millstream.runtime.tasks.program import Program
 from millstream.runtime.trigger import Trigger
 from millstream.spark.agreement import check_frames
-from millstream.spark.arrivals import SparkArrivals
 from millstream.spark.drive import SparkDrive, read_all
 from millstream.spark.failure import readable
 from millstream.spark.fit import check_session, check_worker
-from millstream.spark.frames import arrow_schema
-from millstream.spark.jobs import SparkJobs
+from millstream.spark.paths.arrivals import SparkArrivals
+from millstream.spark.paths.frames import arrow_schema
+from millstream.spark.paths.jobs import SparkJobs
+from millstream.spark.paths.reduce import layout
 from millstream.spark.places import places, row_path
-from millstream.spark.reduce import layout
 from millstream.spark.reread import read_again
 from millstream.spark.session import partitions_of, settings_of
 from millstream.spark.sink import TableSink

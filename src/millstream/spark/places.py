@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from millstream.plan import nodes
-from millstream.runtime.program import Program
-from millstream.spark.direct import why_not_direct
-from millstream.spark.reduce import native_reduce, why_not_native
-from millstream.spark.row_paths import Entered, Reduced, Straight
+from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.direct import why_not_direct
+from millstream.spark.paths.reduce import native_reduce, why_not_native
+from millstream.spark.paths.row_paths import Entered, Reduced, Straight
 
 
 def places(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node], str]:

@@ -16,7 +16,7 @@ from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources.files import files
 from millstream.runtime.sources.listing import named_path
 from millstream.spark.csv_frame import WHOLE, csv_frame
-from millstream.spark.frames import arrow_schema
+from millstream.spark.paths.frames import arrow_schema
 
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 # As on the local host, times without a zone are UTC, and a row that does not fit leaves as text, to be rejected.

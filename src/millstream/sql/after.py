@@ -12,7 +12,7 @@ from millstream.core.problem import Problem
 from millstream.core.quote import apart
 from millstream.sql.calls import Call, aggregate, default_name, is_call
 from millstream.sql.expressions import Names, bind, bind_column, column, place, quoted, spelled
-from millstream.sql.text import Piece
+from millstream.sql.grammar.text import Piece
 
 _WINDOW = ("window_id", "window_start", "window_end")
 _STRUCTS = ("window", "session_window")

@@ -12,7 +12,7 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.problem import Problem
 from millstream.sql.dialect import AGGREGATES, PARAMETERS, SYNONYMS
 from millstream.sql.expressions import Names, bind, calls, place, write
-from millstream.sql.text import Piece
+from millstream.sql.grammar.text import Piece
 
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 

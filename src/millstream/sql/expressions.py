@@ -12,11 +12,11 @@ from sqlglot.errors import ParseError, SqlglotError
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
 from millstream.kernels.expressions.registry import unknown
-from millstream.sql.cursor import shown, typo
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
 from millstream.sql.functions import FUNCTIONS
+from millstream.sql.grammar.cursor import shown, typo
+from millstream.sql.grammar.text import Piece
 from millstream.sql.hints import in_sql
-from millstream.sql.text import Piece
 
 _OTHERS = ("struct", "window", "session_window")
 """What is written as a call and is none."""

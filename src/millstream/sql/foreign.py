@@ -8,9 +8,9 @@ from sqlglot import TokenType
 
 from millstream.core.domain import nanoseconds
 from millstream.core.errors import WindowError, sql_error
-from millstream.sql.cursor import Cursor, word_of
-from millstream.sql.statements import Length
-from millstream.sql.text import Piece
+from millstream.sql.grammar.cursor import Cursor, word_of
+from millstream.sql.grammar.statements import Length
+from millstream.sql.grammar.text import Piece
 
 _SETS = ("CUBE", "ROLLUP", "GROUPING SETS", "GROUPING")
 _UNITE = (

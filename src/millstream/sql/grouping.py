@@ -18,9 +18,9 @@ from millstream.core.quote import apart
 from millstream.sql.after import After, Group
 from millstream.sql.calls import Call, is_call
 from millstream.sql.expressions import Names, bind, calls, column, parse, place, quoted, refused, spelled, write
+from millstream.sql.grammar.statements import Select, Window
+from millstream.sql.grammar.text import Piece
 from millstream.sql.projection import Output, nameless, repeated, resolve, told_apart, unaliased
-from millstream.sql.statements import Select, Window
-from millstream.sql.text import Piece
 
 WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
 

@@ -11,9 +11,9 @@ from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.core.quote import shown
 from millstream.sql.expressions import Names, bind, parse, place, spelled
+from millstream.sql.grammar.statements import Select
+from millstream.sql.grammar.text import Piece
 from millstream.sql.projection import Output, unaliased
-from millstream.sql.statements import Select
-from millstream.sql.text import Piece
 
 NUMBER = "__ms_number"
 """The column that rows are numbered in, until the select list names it."""

@@ -10,8 +10,8 @@ from sqlglot import exp
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
 from millstream.sql.expressions import Names, bind, parse, quoted, refused, spelled, write
-from millstream.sql.statements import Name, Select
-from millstream.sql.text import Piece
+from millstream.sql.grammar.statements import Name, Select
+from millstream.sql.grammar.text import Piece
 
 
 @dataclass(frozen=True, slots=True)

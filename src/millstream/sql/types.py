@@ -9,7 +9,7 @@ from sqlglot.errors import SqlglotError
 
 from millstream.core.errors import nearest
 from millstream.sql.dialect import DIALECT
-from millstream.sql.text import Piece
+from millstream.sql.grammar.text import Piece
 
 _KINDS = {
     "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64", "FLOAT": "float32", "DOUBLE": "float64",

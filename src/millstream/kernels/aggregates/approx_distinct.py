@@ -13,10 +13,10 @@ import datasketches
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.bag import bounds, count_values
 from millstream.kernels.aggregates.base import Work
-from millstream.kernels.aggregates.objects import Objects
-from millstream.kernels.aggregates.order import decode, lasting, ordinals
+from millstream.kernels.aggregates.parts.bag import bounds, count_values
+from millstream.kernels.aggregates.parts.objects import Objects
+from millstream.kernels.aggregates.parts.order import decode, lasting, ordinals
 
 
 class ApproxDistinct(Objects):

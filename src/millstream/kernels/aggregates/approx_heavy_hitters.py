@@ -14,11 +14,11 @@ import datasketches
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.bag import Bag, bounds, count_values, fraction
 from millstream.kernels.aggregates.base import Work
 from millstream.kernels.aggregates.heavy_hitters import hitters, hitters_type
-from millstream.kernels.aggregates.objects import Objects
-from millstream.kernels.aggregates.order import decode, decoded_type, storage, temporal
+from millstream.kernels.aggregates.parts.bag import Bag, bounds, count_values, fraction
+from millstream.kernels.aggregates.parts.objects import Objects
+from millstream.kernels.aggregates.parts.order import decode, decoded_type, storage, temporal
 
 # The sketch's error is at most 3.5 / 2^lg of the rows; a quarter of the share leaves few values in doubt.
 _ERROR = 3.5

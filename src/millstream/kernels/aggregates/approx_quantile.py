@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.aggregates.base import Work, floats
-from millstream.kernels.aggregates.objects import Objects, slices
+from millstream.kernels.aggregates.parts.objects import Objects, slices
 
 
 class ApproxQuantile(Objects):

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates import limbs
 from millstream.kernels.aggregates.base import null_where, to_numpy
-from millstream.kernels.aggregates.failed import Failed, packed
+from millstream.kernels.aggregates.parts import limbs
+from millstream.kernels.aggregates.parts.failed import Failed, packed
 from millstream.kernels.aggregates.sum import ExactSum, FloatSum
 from millstream.kernels.ticks import from_ticks
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.aggregates.base import Holistic, to_numpy
-from millstream.kernels.aggregates.order import decoded_type
+from millstream.kernels.aggregates.parts.order import decoded_type
 
 
 class Distinct(Holistic):

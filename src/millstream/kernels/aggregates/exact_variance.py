@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.aggregate import Difference
-from millstream.kernels.aggregates import limbs
-from millstream.kernels.aggregates.additive import Additive
 from millstream.kernels.aggregates.base import Columns, Work, null_where, ones, plain, to_numpy
+from millstream.kernels.aggregates.parts import limbs
+from millstream.kernels.aggregates.parts.additive import Additive
 
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _SUM, _SQUARES = slice(1, 3), slice(3, 7)

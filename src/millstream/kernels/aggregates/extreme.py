@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.aggregates.base import Algebra, Columns, Work, numbers, plain, to_numpy
-from millstream.kernels.aggregates.order import direct, storage, temporal
-from millstream.kernels.aggregates.selection import Selection
+from millstream.kernels.aggregates.parts.order import direct, storage, temporal
+from millstream.kernels.aggregates.parts.selection import Selection
 
 
 class Extreme(Algebra):

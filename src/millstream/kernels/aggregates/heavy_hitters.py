@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.bag import Bag, bounds, count_values, fraction
 from millstream.kernels.aggregates.base import Holistic, sum_by
-from millstream.kernels.aggregates.order import decode, decoded_type, ordinals, sorted_by
+from millstream.kernels.aggregates.parts.bag import Bag, bounds, count_values, fraction
+from millstream.kernels.aggregates.parts.order import decode, decoded_type, ordinals, sorted_by
 
 
 class HeavyHitters(Holistic):

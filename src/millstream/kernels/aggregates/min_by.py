@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millstream.kernels.aggregates.selection import Selection
+from millstream.kernels.aggregates.parts.selection import Selection
 
 
 class MinBy(Selection):

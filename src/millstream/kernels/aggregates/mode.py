@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.bag import count_values
 from millstream.kernels.aggregates.base import Holistic
-from millstream.kernels.aggregates.order import decode, decoded_type, greatest, ordinals
+from millstream.kernels.aggregates.parts.bag import count_values
+from millstream.kernels.aggregates.parts.order import decode, decoded_type, greatest, ordinals
 
 
 class Mode(Holistic):

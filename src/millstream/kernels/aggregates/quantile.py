@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.bag import fraction
 from millstream.kernels.aggregates.base import Holistic, floats, null_where, sum_by, to_numpy
-from millstream.kernels.aggregates.order import ordinals, sorted_by, temporal
+from millstream.kernels.aggregates.parts.bag import fraction
+from millstream.kernels.aggregates.parts.order import ordinals, sorted_by, temporal
 
 
 class Quantile(Holistic):

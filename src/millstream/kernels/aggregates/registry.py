@@ -25,7 +25,7 @@ from millstream.kernels.aggregates.extreme import extreme
 from millstream.kernels.aggregates.heavy_hitters import HeavyHitters
 from millstream.kernels.aggregates.min_by import MaxBy, MinBy
 from millstream.kernels.aggregates.mode import Mode
-from millstream.kernels.aggregates.order import decoded_type, sortable, temporal
+from millstream.kernels.aggregates.parts.order import decoded_type, sortable, temporal
 from millstream.kernels.aggregates.quantile import Quantile
 from millstream.kernels.aggregates.sum import ExactSum, FloatSum
 from millstream.kernels.aggregates.user import UserAlgebra, UserBag

@@ -9,8 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.aggregate import Difference
-from millstream.kernels.aggregates import limbs
-from millstream.kernels.aggregates.additive import Additive, ieee
 from millstream.kernels.aggregates.base import (
     Columns,
     Work,
@@ -21,6 +19,8 @@ from millstream.kernels.aggregates.base import (
     sum_by,
     to_numpy,
 )
+from millstream.kernels.aggregates.parts import limbs
+from millstream.kernels.aggregates.parts.additive import Additive, ieee
 from millstream.kernels.ticks import to_ticks
 
 

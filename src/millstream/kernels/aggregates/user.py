@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from millstream.core.errors import AggregateError
 from millstream.kernels.aggregates.base import Holistic, Work
-from millstream.kernels.aggregates.failed import ERROR, VALUE, Failed, failing, packed
-from millstream.kernels.aggregates.objects import Objects, slices
+from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, Failed, failing, packed
+from millstream.kernels.aggregates.parts.objects import Objects, slices
 
 
 class UserBag(Holistic):

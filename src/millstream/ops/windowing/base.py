@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from millstream.core.domain import BOTTOM, END
 from millstream.core.progress import Progress
 from millstream.core.promise.windows import promised
-from millstream.kernels.aggregates.failed import ERROR, VALUE, marked
+from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, marked
 from millstream.kernels.partials import KEY, Bundle, Merged
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.ops.operator import Operator, group_bounds, says_of_groups

@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.core.errors import WindowError
 from millstream.core.promise.windows import WindowShape
 from millstream.core.window import Window
-from millstream.kernels.aggregates.failed import marked
+from millstream.kernels.aggregates.parts.failed import marked
 from millstream.kernels.partials import Answers, Bound, Partials
 from millstream.kernels.ticks import from_ticks
 

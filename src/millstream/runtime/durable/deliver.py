@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.runtime.staging import gather, publish
+from millstream.runtime.tasks.staging import gather, publish
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.core.progress import Progress
-from millstream.runtime.ledger import settle_keys
-from millstream.runtime.program import Program
-from millstream.runtime.staging import leaving
+from millstream.runtime.durable.ledger import settle_keys
+from millstream.runtime.tasks.program import Program
+from millstream.runtime.tasks.staging import leaving
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.runtime.batch import Batch
 from millstream.runtime.durable.jobs import Arrivals
-from millstream.runtime.handed import HandedOn
+from millstream.runtime.outputs.handed import HandedOn
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
 if TYPE_CHECKING:

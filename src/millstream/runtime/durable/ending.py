@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from millstream.ops.turn import Let
-from millstream.runtime.handed import HandedOn, ending
+from millstream.runtime.outputs.handed import HandedOn, ending
 from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:

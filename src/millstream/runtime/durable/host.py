@@ -31,24 +31,24 @@ from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
+from millstream.runtime.durable.ledger import Ledger, StreamLedger, settle_keys
+from millstream.runtime.durable.migrate import held_by, renamed
 from millstream.runtime.durable.outlets import for_workers
 from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
+from millstream.runtime.durable.stops import Stops
 from millstream.runtime.ended import refuse_rows, refuse_start
-from millstream.runtime.epoch import now_of
-from millstream.runtime.flow import Order
-from millstream.runtime.ledger import Ledger, StreamLedger, settle_keys
-from millstream.runtime.migrate import held_by, renamed
+from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
-from millstream.runtime.outputs import claim_folders, finish, folders
-from millstream.runtime.parcel import Report
-from millstream.runtime.program import Program, Target, grows
+from millstream.runtime.outputs.folders import claim_folders, finish, folders
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.staging import STAGING, leaving, sweep
-from millstream.runtime.stops import Stops
-from millstream.runtime.table_files import TableFiles
 from millstream.runtime.tables import Tables
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Report
+from millstream.runtime.tasks.program import Program, Target, grows
+from millstream.runtime.tasks.staging import STAGING, leaving, sweep
+from millstream.runtime.tasks.table_files import TableFiles
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
 from millstream.state.local_storage import LocalStorage
 from millstream.state.lock import checkpoint_id

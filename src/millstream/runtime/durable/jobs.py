@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from millstream.runtime.batch import Batch
-from millstream.runtime.flow import Order
-from millstream.runtime.parcel import Parcel, Report
-from millstream.runtime.program import Program
-from millstream.runtime.tasks import enter, meet_at
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Parcel, Report
+from millstream.runtime.tasks.program import Program
+from millstream.runtime.tasks.task import enter, meet_at
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from millstream.runtime.repartition import repartition
+from millstream.runtime.tasks.repartition import repartition
 from millstream.state.manifest import GROUPS
 
 if TYPE_CHECKING:

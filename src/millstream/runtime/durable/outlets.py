@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from millstream.runtime.handed import HandedOn
+from millstream.runtime.outputs.handed import HandedOn
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink

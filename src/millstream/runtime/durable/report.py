@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
 from millstream.runtime.metrics import books
-from millstream.runtime.parcel import Report
 from millstream.runtime.report import made, of_operator, of_stream
+from millstream.runtime.tasks.parcel import Report
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost

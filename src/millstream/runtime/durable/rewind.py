@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.plan.plan import Plan
-from millstream.runtime.ledger import Ledger, StreamLedger
-from millstream.runtime.migrate import check_states, held_by
-from millstream.runtime.program import plan_text
+from millstream.runtime.durable.ledger import Ledger, StreamLedger
+from millstream.runtime.durable.migrate import check_states, held_by
 from millstream.runtime.sources import check_unseekable
+from millstream.runtime.tasks.program import plan_text
 from millstream.state.manifest import Manifest
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What aggregates are made of: bags, limbs, orders, sketches as objects."""

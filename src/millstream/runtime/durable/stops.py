@@ -1,0 +1,84 @@
+"""Progress at the stops of a program, worked out from that of the streams: what each will learn, and its readers hear.
+
+What most operators promise follows from what they were promised. One that holds results back promises less, and how
+much less depends on rows that are in other processes; so its readers hear what is sure before the step begins, and
+the ledger remembers what they have heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+from millstream.core.progress import Progress
+from millstream.ops.turn import Let
+from millstream.ops.windowing.behind import Elsewhere
+from millstream.ops.windowing.smoothed import HELD
+from millstream.plan import nodes
+from millstream.plan.promised import promised as promised_by
+from millstream.runtime.durable.ledger import Ledger
+from millstream.runtime.tasks.program import Program
+
+AtStops = dict[int, list[Progress]]
+"""By node: the progress of each of its inputs."""
+Told = Callable[[int, nodes.Aggregate, Progress], Progress]
+"""From a node that holds results back, and its input's progress, to how far it has come for its readers."""
+
+
+class Stops:
+    """The progress at the nodes of a program, as of a ledger."""
+
+    def __init__(self, program: Program, ledger: Ledger) -> None:
+        self.program = program
+        self.ledger = ledger
+
+    @cached_property
+    def before(self) -> AtStops:
+        """What the nodes have learnt already."""
+        streams = {name: one.advanced for name, one in self.ledger.streams.items()}
+        return self._at(streams, lambda i, _, progress: self.ledger.told.get(self.program.keys[i], progress))
+
+    def now(self, streams: Mapping[str, Progress], let: Let) -> tuple[AtStops, dict[str, Progress]]:
+        """What they learn in a step, and how far those that hold results back have come after it, by node key."""
+        found: dict[str, Progress] = {}
+
+        def told(i: int, node: nodes.Aggregate, progress: Progress) -> Progress:
+            key = self.program.keys[i]
+            before = self.before[i][0]
+            known = Elsewhere(before=before, told=self.ledger.told.get(key, before), least=self._least(key))
+            found[key] = known.sure(progress, node.attribute, nodes.flush_reach(node), drained=let == "all")
+            return found[key]
+
+        return self._at(streams, told), found
+
+    def waiting(self, let: Let) -> bool:
+        """Would a step without rows and without news let anything go, or tell readers more?"""
+        for i, node in self.program.stops():
+            if not isinstance(node, nodes.Aggregate) or node.flush is None:
+                continue
+            key = self.program.keys[i]
+            if self._least(key) is not None:
+                if let == "all" or not node.flush.lazy:
+                    return True
+            elif self.ledger.told.get(key, self.before[i][0]) != self.before[i][0]:
+                return True
+        return False
+
+    def _least(self, key: str) -> int | None:
+        """The least end of a window of which an operator holds results back."""
+        mine = (one for one in self.ledger.segments if one.operator == key and HELD in one.tables)
+        return min((one.low for one in mine), default=None)
+
+    def _at(self, streams: Mapping[str, Progress], told: Told) -> AtStops:
+        promised: list[Progress] = []
+        at: AtStops = {}
+        for i, node in enumerate(self.program.nodes):
+            if isinstance(node, nodes.Source):
+                promised.append(streams[node.name])
+                continue
+            at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
+            if isinstance(node, nodes.Aggregate) and node.flush is not None:
+                promised.append(promised_by(node, [told(i, node, at[i][0])]))
+            else:
+                promised.append(promised_by(node, at[i]))
+        return at

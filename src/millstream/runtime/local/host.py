@@ -1,0 +1,257 @@
+"""The local host: the same operators as anywhere, in this process, on Arrow tables."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.core.domain import BOTTOM
+from millstream.core.progress import Progress
+from millstream.ops.enrich import Enrich
+from millstream.ops.turn import Let
+from millstream.plan import nodes
+from millstream.plan.cost import Choice
+from millstream.plan.explain import explain
+from millstream.plan.optimize import optimize
+from millstream.plan.plan import Plan
+from millstream.runtime.batch import Batch, Sink, Source
+from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.local.epoch import step
+from millstream.runtime.local.graph import Graph
+from millstream.runtime.metrics import books, operator_metrics
+from millstream.runtime.no_frames import NoFrames
+from millstream.runtime.outcome import Outcome
+from millstream.runtime.outputs.folders import claim_folders, finish
+from millstream.runtime.outputs.handed import HandedOn, ending
+from millstream.runtime.outputs.side import late_table, rejected_table
+from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
+from millstream.runtime.query import HostQuery
+from millstream.runtime.report import made, of_stream
+from millstream.runtime.tables import Tables
+from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
+
+
+class LocalHost(NoFrames):
+    """Runs queries over sources, an epoch at a time."""
+
+    def __init__(self) -> None:
+        """Nothing to run yet."""
+        self.id = uuid.uuid4().hex
+        """Tells this host from others, for the folders that it writes to."""
+        self.graph = Graph()
+        self.sources: dict[str, Source] = {}
+        self.tables = Tables()
+        self.queries: dict[str, HostQuery] = {}
+        self.epoch = 0
+        self.ended = False
+        self.begun = False
+        """Is the run past its start?"""
+        self._readers: dict[str, Iterator[Batch]] = {}
+        self._supplied: dict[str, list[UserPunctuation]] = {}
+        self._taken: dict[str, int] = {}
+        """By stream: how many of the supplied punctuations the epoch under way has."""
+        self._written: dict[str, nodes.Node] = {}
+
+    def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
+        """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
+        vertex = self.graph.vertices.get(id(node))
+        seen = vertex.operator.progress[0] if vertex is not None else Progress()
+        waiting = self._supplied.setdefault(node.name, [])
+        bind_punctuations([*waiting, punctuation], node, seen)
+        waiting.append(punctuation)
+
+    def add(self, queries: Sequence[HostQuery], sources: Mapping[str, Source]) -> None:
+        """Run these queries too, from the next epoch on. Together they share what is equal in them."""
+        plan = self.plan({query.name: query.node for query in queries})
+        self.sources.update(sources)
+        for query in queries:
+            self._written[query.name] = query.node
+            query.node = plan[query.name]
+            query.since = {
+                id(node): replace(self.graph.at(node).operator.meter)
+                for node in nodes.walk(query.node)
+                if id(node) in self.graph.vertices
+            }
+            self.queries[query.name] = query
+            self.graph.add(query.node)
+
+    def plan(self, asked: Mapping[str, nodes.Node]) -> Plan:
+        """How queries would run beside those that do already."""
+        running = {name: query.node for name, query in self.queries.items()}
+        held = {name: [str(id(node)) for node in nodes.walk(root)] for name, root in running.items()}
+        return optimize(Plan.of({**asked, **self._written}, running=running, held=held))
+
+    def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source], *, unbounded: bool) -> str:
+        """How queries run, or would. Whatever the sources, kernels take the rows in."""
+        plan = self.plan(asked)
+        return explain(plan, list(asked), choice_of=self.choice_of, place_of=lambda _: "kernel", unbounded=unbounded)
+
+    def run(
+        self,
+        trigger: Trigger,
+        *,
+        end_of_stream: bool,
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
+    ) -> None:
+        """Take epochs as the trigger says, until done or told to stop."""
+        self.begun = False
+        refuse_start(self._known(), end_of_stream=end_of_stream)
+        claim_folders(self.queries.values(), self.id)
+        self.begun = True
+        self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
+        finish(self.queries.values())
+
+    def _take_epochs(
+        self,
+        trigger: Trigger,
+        end_of_stream: bool,  # noqa: FBT001 - as in `run`
+        stopping: Callable[[], bool],
+        report: Callable[[dict[str, Any]], None],
+        quiet: Callable[[float], None],
+    ) -> None:
+        self._readers = {}
+        match trigger:
+            case Once():
+                self._epoch(self._next(), report)
+            case AvailableNow():
+                while not stopping() and (batches := self._next()):
+                    self._epoch(batches, report)
+            case Every(seconds):
+                while not stopping():
+                    began = time.monotonic()
+                    batches = self._next()
+                    if not batches:
+                        self._readers = {}
+                    self._epoch(batches, report)
+                    if not batches:
+                        quiet(began)
+                    wait_until(began + seconds, stopping)
+        if stopping() or self.ended:
+            return
+        if end_of_stream:
+            self._end(report)
+        elif isinstance(trigger, AvailableNow) and self.graph.holds:
+            self._epoch({}, report, let="all")  # nobody knows when the next run is
+
+    def _end(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """End every stream; one of rows that were set apart, after it has read what the others' end set apart."""
+        for names in ending(self.queries.values(), self._known()):
+            handed = {name: source for name in names if isinstance(source := self.sources[name], HandedOn)}
+            waiting = {name: batch for name, source in handed.items() if (batch := next(source, None)) is not None}
+            if waiting:
+                self._epoch(waiting, report)
+            self._epoch({}, report, end=names)
+        self.ended = True
+
+    def read_all(self, timeout: float | None) -> bool:
+        """Nobody else reads for this host."""
+        return True
+
+    def so_far(self) -> dict[str, Any] | None:
+        """The report of the last epoch, of earlier runs too."""
+        return self.progress(0, {}, self.epoch - 1) if self.epoch else None
+
+    def _next(self) -> dict[str, Batch]:
+        """The next batch of each source that has one, with what the caller supplied."""
+        out: dict[str, Batch] = {}
+        self._taken = {}
+        for name, source in self.sources.items():
+            if name not in self._readers:
+                self._readers[name] = source.batches()
+            batch = next(self._readers[name], None)
+            # It stays where it is until the epoch is over: the caller may add to it meanwhile.
+            given = list(self._supplied.get(name, ()))
+            self._taken[name] = len(given)
+            if given:
+                rows = source.schema.empty_table() if batch is None else batch.rows
+                bad = () if batch is None else batch.unreadable
+                more = () if batch is None else batch.punctuations
+                batch = Batch(rows, bad, [*more, *given])
+            if batch is not None:
+                out[name] = batch
+        return out
+
+    def _epoch(
+        self,
+        batches: dict[str, Batch],
+        report: Callable[[dict[str, Any]], None],
+        *,
+        end: Collection[str] = (),
+        let: Let = "share",
+    ) -> None:
+        began = time.monotonic()
+        refuse_rows(self._known(), {name: batch.rows.num_rows for name, batch in batches.items()})
+        for vertex in self.graph.vertices.values():
+            if isinstance(vertex.operator, Enrich):
+                vertex.operator.use(self.tables.find)
+        outcome = step(self.graph, batches, end=end, let=let)
+        for name, taken in self._taken.items():
+            del self._supplied.get(name, [])[:taken]
+        self._taken = {}
+        stepped = time.monotonic()
+        for query in self.queries.values():
+            self._deliver(query, outcome)
+        durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
+        rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
+        told = self.progress(rows, durations, self.epoch)
+        self.epoch += 1  # what the one who is told may raise does not undo the epoch
+        report(told)
+
+    def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
+        tables = outcome.rows.get(id(query.node), [])
+        if tables:
+            rows = pa.concat_tables(tables)
+            query.rows_out += rows.num_rows
+            _write(query.sinks, rows, self.epoch)
+        late = late_table(query.node, outcome, self.epoch)
+        if late is not None:
+            _write(query.late, late, self.epoch)
+        rejected = rejected_table(query.node, outcome, self.epoch)
+        if rejected is not None:
+            _write(query.rejected, rejected, self.epoch)
+
+    def _known(self) -> dict[str, Progress]:
+        """By stream: what it has promised so far."""
+        return {vertex.node.name: ingest.progress[0] for vertex, ingest in self.graph.ingests()}  # type: ignore[union-attr]  # a source
+
+    def choice_of(self, node: nodes.Node) -> Choice | None:
+        """The strategy chosen for a node, once it is."""
+        vertex = self.graph.vertices.get(id(node))
+        return None if vertex is None else vertex.choice
+
+    def progress(self, input_rows: int, durations: dict[str, float], epoch: int) -> dict[str, Any]:
+        """One report of an epoch; `durations` in seconds."""
+        streams = {}
+        for vertex, ingest in self.graph.ingests():
+            node = vertex.node
+            assert isinstance(node, nodes.Source)
+            attribute = None if node.progress is None else node.progress.attribute
+            bound = BOTTOM if attribute is None else ingest.progress[0].bound(attribute)
+            high = ingest.store.facts.get("generator", {}).get("high", BOTTOM)
+            streams[node.name] = of_stream(node, ingest.meter, bound, high)
+        queries = {}
+        for query in self.queries.values():
+            below = [self.graph.at(node) for node in nodes.walk(query.node)]
+            queries[query.name] = {
+                "rows_out": query.rows_out,
+                "books": books(
+                    lambda node: self.graph.at(node).operator.meter,
+                    query.node,
+                    lambda node, query=query: query.since.get(id(node)),
+                ),
+                "operators": [operator_metrics(vertex) for vertex in below],
+            }
+        return made(epoch, epoch, input_rows, durations, streams, queries)
+
+
+def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
+    if rows.num_rows:
+        for sink in sinks:
+            sink.write(rows, epoch)

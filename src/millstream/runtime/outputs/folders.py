@@ -1,0 +1,61 @@
+"""The folders that queries write to: each is one output's alone, and none is left unreadable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.core.errors import SinkError
+from millstream.plan import nodes
+from millstream.runtime.outputs.side import late_schema, rejected_schema
+from millstream.runtime.query import HostQuery
+from millstream.runtime.sinks.folder import FolderSink
+from millstream.runtime.sinks.owner import Owner
+
+
+def folders(query: HostQuery) -> list[FolderSink]:
+    """The folders that a query writes to."""
+    return [sink for _, sink in _outlets(query)]
+
+
+def claim_folders(queries: Iterable[HostQuery], checkpoint: str, formerly: Mapping[str, str] | None = None) -> None:
+    """Make every folder the one of its output; two outputs of one folder, or one of somebody else's, are refused.
+
+    `formerly` are the names that queries had before this start, where they have changed.
+    """
+    queries = list(queries)
+    seen: dict[Path, str] = {}
+    for query in queries:
+        for output, sink in _outlets(query):
+            sink.check(schemas(query)[output])
+            mine = f"the {output} of {query.name!r}"
+            for path, whose in seen.items():
+                if sink.identity == path or path in sink.identity.parents or sink.identity in path.parents:
+                    raise SinkError(
+                        f'"{sink.folder}" is the folder of two outputs, or lies in another\'s: {whose} and {mine}',
+                        hint="Give each output a folder of its own.",
+                    )
+            seen[sink.identity] = mine
+    for query in queries:
+        for output, sink in _outlets(query):
+            sink.claim(Owner(checkpoint, query.name, output, (formerly or {}).get(query.name)))
+
+
+def finish(queries: Iterable[HostQuery]) -> None:
+    """Leave every folder readable, with its columns at least."""
+    for query in queries:
+        for output, sink in _outlets(query):
+            sink.finish(schemas(query)[output])
+
+
+def schemas(query: HostQuery) -> dict[str, pa.Schema]:
+    """The columns of each output."""
+    streams = nodes.sources(query.node)
+    return {"results": query.node.schema, "late": late_schema(streams), "rejected": rejected_schema(streams)}
+
+
+def _outlets(query: HostQuery) -> Iterator[tuple[str, FolderSink]]:
+    for output, sinks in query.outputs().items():
+        yield from ((output, sink) for sink in sinks if isinstance(sink, FolderSink))

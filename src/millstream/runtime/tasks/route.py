@@ -1,0 +1,117 @@
+"""Routes: to which partitions the rows of a stop's inputs go, so that all that must meet does.
+
+Rows that must be equal in some columns meet by a hash of these. Rows of a join that must only be near in time meet by
+slices of time: one side's rows each have one home, and the other side's rows go to every home that a partner can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.core.promise.near import Near
+from millstream.kernels.partition import partition_of
+from millstream.kernels.ticks import to_ticks, too_far
+from millstream.plan import nodes
+from millstream.runtime.tasks.program import partition_columns
+
+
+def spread(node: nodes.Node) -> bool:
+    """Has a stop work for all partitions, and not for one only?"""
+    match node:
+        case nodes.Join():
+            return bool(node.keys) or _by_coordinate(node) or _by_slice(node)
+        case nodes.AsOf():
+            return bool(node.keys)
+        case _:
+            return bool(partition_columns(node))
+
+
+def copies(node: nodes.Node) -> bool:
+    """May a row go to several partitions?"""
+    return isinstance(node, nodes.Join) and not node.keys and not _by_coordinate(node)
+
+
+def shares(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
+    """A port's rows by partition; partitions without rows are left out, and a row may go to several."""
+    if not rows.num_rows:
+        return
+    if partitions == 1 or not spread(node):
+        yield 0, rows
+        return
+    homes = _homes(node, port, rows, partitions)
+    for partition in range(partitions):
+        mask = np.logical_or.reduce([home == partition for home in homes])
+        if mask.any():
+            yield partition, rows.filter(pa.array(mask))
+
+
+def original(node: nodes.Node, port: int, rows: pa.Table, partitions: int, partition: int) -> np.ndarray:
+    """Which of a partition's rows are not copies of rows that another partition has too."""
+    if partitions == 1 or not spread(node):
+        return np.ones(rows.num_rows, dtype=np.bool_)
+    return _homes(node, port, rows, partitions)[0] == partition
+
+
+def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list[np.ndarray]:
+    """The partitions of each row: the first, and the others it may go to."""
+    if not isinstance(node, nodes.Join | nodes.AsOf):
+        columns = partition_columns(node)
+        return [partition_of([rows[name] for name in columns], rows.num_rows, partitions)]
+    if node.keys or isinstance(node, nodes.AsOf):
+        return [partition_of([rows[pair[port]] for pair in node.keys], rows.num_rows, partitions)]
+    at, known = _coordinates(node, port, rows)
+    if _by_coordinate(node):
+        return [np.where(known, at % partitions, 0)]
+    low, high = _ends(node, port)
+    width = high - low + 1
+    if port == _at_home(node):
+        return [np.where(known, (at // width) % partitions, 0)]
+    return [np.where(known, ((at + end) // width) % partitions, 0) for end in (low, high)]
+
+
+def _by_coordinate(node: nodes.Join) -> bool:
+    """Must partners have one coordinate: the same time, or the same tumbling window?"""
+    near = nodes.near_of(node)
+    return near is not None and near.reach.low == near.reach.high == 0
+
+
+def _by_slice(node: nodes.Join) -> bool:
+    near = nodes.near_of(node)
+    # Where both sides' rows may leave alone, none may be in two places.
+    return near is not None and None not in (near.reach.low, near.reach.high) and node.how != "full"
+
+
+def _at_home(node: nodes.Join) -> int:
+    """The side whose rows are in one place: the one of which rows without a partner leave."""
+    return 0 if node.how in ("left", "semi", "anti") else 1
+
+
+def _ends(node: nodes.Join, port: int) -> tuple[int, int]:
+    reach = _near(node).reach_of(port)
+    assert reach.low is not None
+    assert reach.high is not None
+    return reach.low, reach.high
+
+
+def _near(node: nodes.Join) -> Near:
+    near = nodes.near_of(node)
+    assert near is not None
+    return near
+
+
+def _coordinates(node: nodes.Join, port: int, rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Rows' coordinates, and which of them have one; the join rejects the others wherever they are."""
+    near = _near(node)
+    column = rows[near.names[port]]
+    known = pc.is_valid(column).to_numpy()
+    ticks = np.zeros(rows.num_rows, dtype=np.int64)
+    ticks[known] = to_ticks(column.drop_null())
+    far = too_far(ticks, near.farthest)
+    if far is not None:
+        known = known & ~far
+        ticks[far] = 0
+    return near.coordinates(ticks), known

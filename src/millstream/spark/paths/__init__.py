@@ -1,0 +1,1 @@
+"""The ways that the rows of an epoch can take through Spark."""

@@ -1,0 +1,40 @@
+"""The Spark jobs of an epoch: rows take the first row path that is open to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from millstream.core.settings import Settings
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Report
+from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.arrivals import SparkArrivals
+from millstream.spark.paths.row_paths import Collector, Entered, Reduced, RowPath, Straight
+
+
+class SparkJobs:
+    """Runs a program's steps on Spark; usually one job each."""
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._made: tuple[Collector, Sequence[RowPath]] | None = None
+
+    def step(self, program: Program, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
+        """Rows enter and meet; `what` is shown in Spark's own pages."""
+        _, paths = self._of(program)
+        path = next(path for path in paths if path.refused(order, arrivals) is None)
+        return path(order, arrivals, what)
+
+    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
+        """No rows: operators only learn what is known."""
+        return self._of(program)[0].settle(order, what)
+
+    def _of(self, program: Program) -> tuple[Collector, Sequence[RowPath]]:
+        """The paths of a program, best first; worked out once."""
+        if self._made is None or self._made[0].program is not program:
+            collect = Collector(self._spark, program)
+            self._made = (collect, (Reduced(collect, self._settings), Straight(collect), Entered(collect)))
+        return self._made

@@ -1,0 +1,181 @@
+"""Row paths: the ways that the rows of an epoch can take through Spark, and why a program's rows take one.
+
+All lead to the same state and the same results. They differ in how often rows pass through Python.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+
+from millstream.core.settings import Settings
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.parcel import Report
+from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.arrivals import SparkArrivals
+from millstream.spark.paths.direct import why_not_direct
+from millstream.spark.paths.frames import (
+    PARCEL,
+    blobs,
+    entering,
+    entering_blobs,
+    entering_to_meet,
+    meeting,
+    numbered,
+    settling,
+)
+from millstream.spark.paths.partials import reducing
+from millstream.spark.paths.reduce import Reduction, why_not_native
+from millstream.spark.session import settings_of
+
+# Below so many rows an epoch says little; above, reducing must make of three rows one partial at least.
+_MANY = 50_000
+_WORTH = 3
+
+
+class RowPath(Protocol):
+    """One way for the rows of an epoch."""
+
+    words: str
+    """What happens to the rows, for `explain`."""
+
+    def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
+        """Why the rows of this epoch cannot take this way; None if they can."""
+        ...
+
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
+        """Bring the rows to where they meet; `what` is shown in Spark's own pages."""
+        ...
+
+
+class Collector:
+    """Runs Spark jobs of one program, and collects their reports."""
+
+    def __init__(self, spark: SparkSession, program: Program) -> None:
+        self.spark = spark
+        self.program = program
+
+    def __call__(self, frame: DataFrame, what: str) -> list[Report]:
+        """Run a job; its rows are reports."""
+        queries = ", ".join(target.name for target in self.program.targets)
+        self.spark.sparkContext.setJobDescription(f"millstream {queries}: {what}")
+        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
+
+    def levels(self, order: Order, frame: DataFrame, first: int) -> DataFrame:
+        """Parcels past the stops of a level and of those above it."""
+        for level in range(first, self.program.depth + 1):
+            frame = frame.repartitionById(self.program.partitions, F.col("partition"))
+            frame = frame.mapInArrow(meeting(self.program, order, level), PARCEL)
+        return frame
+
+    def settle(self, order: Order, what: str) -> list[Report]:
+        """No rows: operators only learn what is known, where they are; nothing has to be brought there."""
+        if not self.program.depth:
+            return []
+        partitions = self.program.partitions
+        places = self.spark.range(0, partitions, 1, partitions)
+        settled = places.mapInArrow(settling(self.program, order), PARCEL)
+        return self(self.levels(order, settled, 2), what)
+
+
+class Reduced:
+    """Spark reduces the rows to partials by group and pane; only partials reach Python."""
+
+    words = "reduced by Spark to partials"
+
+    def __init__(self, collect: Collector, settings: Settings) -> None:
+        self._collect = collect
+        self._settings = settings
+        self._native = why_not_native(collect.program)
+        self._reduction: Reduction | None = None
+        self._partials: int | None = None
+        self._scattered = False
+        """Almost every row is a partial of its own: shuffling those twice costs more than handing rows to kernels."""
+
+    def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
+        """Why the rows of this epoch cannot take this way."""
+        if isinstance(self._native, str):
+            return self._native
+        if arrivals.frame is None or arrivals.local:
+            return "the driver reads some of the rows"
+        if settings_of(arrivals.frame.sparkSession) != self._settings:
+            return "the session's ANSI mode or time zone has changed since the engine was made"
+        if self._reduction is None:  # made once: each column costs many calls to the JVM
+            self._reduction = Reduction(self._collect.program, self._native, order.layout)
+        if self._scattered and not self._reduction.by_cells:
+            return "almost every row is a partial of its own"
+        return None
+
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
+        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
+        frame, reduction, program = arrivals.frame, self._reduction, self._collect.program
+        assert frame is not None
+        assert reduction is not None
+        native = reduction.native
+        together = reduction.in_one_task(self._partials)
+        partials = reduction(frame, order, together=together)
+        met = partials.mapInArrow(reducing(program, order, native, together=together), PARCEL)
+        reports = self._collect(met, what)
+        self._partials = sum(report.partials for report in reports)
+        rows = sum(report.meters.get(native.source, {}).get("rows_in", 0) for report in reports)
+        self._scattered = rows >= _MANY and self._partials * _WORTH > rows
+        meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
+        if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
+            bad = reduction.set_apart(frame, order)
+            entered = numbered(bad).mapInArrow(entering(program, order, arrivals.tags), PARCEL)
+            apart = self._collect(entered, f"{what}, rows set apart")
+            reports += [Report(staged=report.staged) for report in apart]
+        return reports
+
+
+class Straight:
+    """Spark shuffles the rows by their keys; one task takes them in and joins them."""
+
+    words = "brought by Spark straight to the join"
+
+    def __init__(self, collect: Collector) -> None:
+        self._collect = collect
+        self._direct = why_not_direct(collect.program)
+
+    def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
+        """Why the rows of this epoch cannot take this way."""
+        if isinstance(self._direct, str):
+            return self._direct
+        if arrivals.frame is None or arrivals.local or set(self._direct.keys) != set(arrivals.tags.schemas):
+            return "the driver reads some of the rows"
+        return None
+
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
+        """One job less a shuffle: rows enter where they meet."""
+        assert arrivals.frame is not None
+        assert not isinstance(self._direct, str)
+        met = numbered(self._direct(arrivals.frame, arrivals.tags))
+        met = met.mapInArrow(entering_to_meet(self._collect.program, order, arrivals.tags), PARCEL)
+        return self._collect(self._collect.levels(order, met, 2), what)
+
+
+class Entered:
+    """Kernels take the rows in where they are, and parcels of them are shuffled. Every program can go this way."""
+
+    words = "taken in by kernels"
+
+    def __init__(self, collect: Collector) -> None:
+        self._collect = collect
+
+    def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
+        """No rows are refused."""
+        return None
+
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
+        """One job: rows that Spark reads and rows that the driver reads enter, and meet at each level of stops."""
+        collect, program = self._collect, self._collect.program
+        frame: DataFrame | None = None
+        if arrivals.frame is not None:
+            frame = numbered(arrivals.frame).mapInArrow(entering(program, order, arrivals.tags), PARCEL)
+        held = blobs(collect.spark, arrivals.local, program.partitions)
+        if held is not None:
+            more = held.mapInArrow(entering_blobs(program, order), PARCEL)
+            frame = more if frame is None else frame.unionAll(more)
+        return collect.settle(order, what) if frame is None else collect(collect.levels(order, frame, 1), what)
