@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,31 @@ def test_the_last_bound_closes_landmarks_before_the_end_does(
     found = played(engine_on_disk(tmp_path, 2) if on_disk else ms.Engine(host="local"), rows, "ts", text)
 
     assert [10, 20, 30] == [row["window_end"] for row in found]
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "begins"),
+    [
+        ("UTC", "TIMESTAMP '1970-01-01 00:00:07'", 7),
+        ("UTC", "TIMESTAMP_LTZ '1970-01-01 00:00:07'", 7),
+        ("Asia/Kolkata", "TIMESTAMP '1970-01-01 05:30:07'", 7),
+        ("Asia/Kolkata", "'1970-01-01 05:30:07'", 7),
+        ("Asia/Kolkata", "TIMESTAMP '1970-01-01 00:00:07Z'", 7),
+    ],
+)
+def test_the_start_of_a_window_is_a_time_of_the_engine_s_zone(zone: str, start: str, begins: int) -> None:
+    rows = pa.table({"ts": pa.array([20_000_000], pa.timestamp("us", "UTC"))})
+    text = f"SELECT window_start, count(*) AS n FROM s [RANGE 1 minute, WATTR ts, START {start}]"
+
+    (row,) = played(ms.Engine(host="local", time_zone=zone), rows, "ts", text)
+
+    assert datetime(1970, 1, 1, 0, 0, begins, tzinfo=UTC) == row["window_start"]
+
+
+def test_the_start_of_a_window_may_be_a_time_without_a_zone() -> None:
+    rows = pa.table({"ts": pa.array([20_000], pa.timestamp("ms"))})
+    text = "SELECT count(*) AS n FROM s [RANGE 1 minute, WATTR ts, START TIMESTAMP_NTZ '1970-01-01 00:00:07']"
+
+    (row,) = played(ms.Engine(host="local", time_zone="Asia/Kolkata"), rows, "ts", text)
+
+    assert datetime(1970, 1, 1, 0, 0, 7) == row["window_start"]  # noqa: DTZ001 - it has no zone
