@@ -8,10 +8,10 @@ from typing import Any
 import millstream as ms
 from fuzz.aggregate_questions import split
 from fuzz.compare import key_of
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
 from fuzz.row_questions import CONDITIONS
-from fuzz.values import Column, Row
+from fuzz.values import TICK, Column, Row
 
 BOTH = ("s", "t")
 HOW = ("inner", "left", "right", "full", "semi", "anti")

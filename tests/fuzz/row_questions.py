@@ -11,9 +11,9 @@ import millstream as ms
 from fuzz.aggregate_questions import split
 from fuzz.compare import key_of
 from fuzz.conditions import condition, order_of
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
-from fuzz.values import Column, Row
+from fuzz.values import TICK, Column, Row
 
 
 def filtered(rnd: random.Random, feed: Feed) -> Question:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark import cloudpickle
 
 import millstream as ms
+from millstream.core.settings import PLAIN, Settings
 from millstream.runtime.flow import Order
 from millstream.runtime.parcel import Parcel, Report
 from millstream.runtime.program import Program
@@ -59,8 +60,8 @@ class InProcessHost(SparkHost):
         self.jobs = InProcessJobs(None, partitions)  # type: ignore[arg-type]
 
 
-def engine(checkpoint: Path, partitions: int) -> ms.Engine:
+def engine(checkpoint: Path, partitions: int, settings: Settings = PLAIN) -> ms.Engine:
     """An engine on this host."""
-    made = ms.Engine(host="local")
+    made = ms.Engine(host="local", ansi=settings.ansi, time_zone=settings.zone)
     made.host = InProcessHost(checkpoint, partitions)
     return made
