@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -66,7 +63,7 @@ def make_windows(
         return Made(attribute, (UserDefined(extent_of=extent, wids_of=wids),))
     if range is None:
         raise WindowError("a window needs a range", hint='Give range="1 minute", or gap= for sessions.')
-    begin = None if start is None else _point(domain, start, zone)
+    begin = None if start is None else domain.point(start, what="start")
     if isinstance(range, str) and range.lower() == "all":
         if slide is None:
             raise WindowError('range="all" needs a slide', hint='Say how often to report: slide="1 minute".')
@@ -83,15 +80,6 @@ def make_windows(
         raise WindowError(f"range={ranges!r} names a window twice", hint="Give each range once.")
     days = _local_days(domain, made, zone) if begin is None else None
     return Made(attribute, made if days is None else (days,))
-
-
-def _point(domain: Domain, start: Any, zone: str) -> int:
-    """The tick of a start; a text of a time without a zone is read in `zone`, as in an expression."""
-    if isinstance(start, str) and domain.kind is Kind.TIMESTAMP and domain.zone is not None:
-        with contextlib.suppress(ValueError):  # what is no time at all the domain refuses
-            moment = datetime.fromisoformat(start)
-            start = moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment
-    return domain.point(start, what="start")
 
 
 def _local_days(domain: Domain, windows: Sequence[Sliding], zone: str) -> UserDefined | None:
