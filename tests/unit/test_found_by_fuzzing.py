@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,38 @@ def test_the_start_of_a_window_may_be_a_time_without_a_zone() -> None:
     (row,) = played(ms.Engine(host="local", time_zone="Asia/Kolkata"), rows, "ts", text)
 
     assert datetime(1970, 1, 1, 0, 0, 7) == row["window_start"]  # noqa: DTZ001 - it has no zone
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition", "close"),
+    [
+        (pa.decimal128(9, 2), "b.ts >= a.ts - 0.02", lambda d: d >= -2),
+        (pa.decimal128(9, 2), "b.ts > a.ts - 0.02", lambda d: d > -2),
+        (pa.decimal128(9, 2), "b.ts > a.ts - 0.025", lambda d: d > -2.5),
+        (pa.decimal128(9, 2), "b.ts <= a.ts + .015 AND b.ts >= a.ts - 1", lambda d: d <= 1.5),
+        (pa.int64(), "b.ts < a.ts + 1.5 AND b.ts > a.ts - 2.5", lambda d: -2.5 < d < 1.5),
+    ],
+)
+def test_a_join_is_limited_by_lengths_with_a_point(kind: pa.DataType, condition: str, close: Any) -> None:
+    ticks = [0, 1, 2, 3, 5]
+    times = pa.array(ticks, pa.int64()) if kind == pa.int64() else pa.array([Decimal(t) / 100 for t in ticks], kind)
+    engine = ms.Engine(host="local")
+    for name in ("a", "b"):
+        engine.stream(name, pa.table({"ts": times, "id": ticks}), progress=ms.ordered("ts"))
+    query = engine.sql(f"SELECT a.id AS x, b.id AS y FROM a JOIN b ON {condition}", name="q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    pairs = sorted((row["x"], row["y"]) for row in query.table().to_pylist())
+    assert [(x, y) for x in ticks for y in ticks if close(y - x)] == pairs
+    assert "ts less ts" in engine.explain()
+
+
+def test_an_as_of_join_is_limited_by_a_length_with_a_point() -> None:
+    times = pa.array([Decimal("0.01"), Decimal("0.09")], pa.decimal128(9, 2))
+    engine = ms.Engine(host="local")
+    engine.stream("a", pa.table({"ts": times, "id": [1, 2]}), progress=ms.ordered("ts"))
+    engine.stream("b", pa.table({"ts": times[:1], "id": [1]}), progress=ms.ordered("ts"))
+    query = engine.sql("SELECT a.id AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND b.ts >= a.ts - 0.03", name="q")
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+
+    assert [{"x": 1}] == query.table().to_pylist()
