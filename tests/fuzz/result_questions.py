@@ -13,6 +13,7 @@ from fuzz.conditions import order_of
 from fuzz.feed import Feed
 from fuzz.question import Question, Streams
 from fuzz.values import TICK, Row
+from millstream.core.quote import quoted
 from support import oracle
 
 
@@ -76,7 +77,7 @@ def limited(rnd: random.Random, feed: Feed) -> Question:
     groups = rnd.sample(feed.columns, min(len(feed.columns), rnd.randint(1, 2)))
     made = aggregate(rnd, feed.columns, odd=False)
     names = ", ".join(one.sql for one in groups)
-    ts = "`" + feed.ts.replace("`", "``") + "`"
+    ts = quoted(feed.ts)
     direction = rnd.choice(["", " DESC"])
     cut = f"SELECT window_end, {names}, {made.sql} AS a0 FROM s [RANGE {feed.clock.sql_span(size)}, WATTR {ts}] "
     cut += f"GROUP BY {names}"

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from fuzz.feed import Feed
 from fuzz.values import TICK, Row
+from millstream.core.quote import quoted
 from support import oracle
 
 Held = tuple[Any, Any, Any, list[Row]]
@@ -284,4 +285,4 @@ def _days(rnd: random.Random, feed: Feed) -> Window:
 
 
 def _name(feed: Feed) -> str:
-    return "`" + feed.ts.replace("`", "``") + "`"
+    return quoted(feed.ts)
