@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import millstream as ms
-from fuzz.aggregates import Aggregate, aggregate
+from fuzz.aggregates import Aggregate, aggregate, defined
 from fuzz.compare import key_of
 from fuzz.conditions import Condition, condition
 from fuzz.feed import Feed
@@ -101,8 +101,8 @@ class Asked:
                     if len(group) <= self.least or (self.having and not self.having.test(group[0])):
                         continue
                     edges = dict(zip(EDGES, (wid, start, end), strict=True))
-                    values = {name: one.define(group) for name, one in self.made.items()}
-                    out.append({**edges, **{name: group[0][name] for name in self.keys}, **values})
+                    keys = {name: group[0][name] for name in self.keys}
+                    out.append({**edges, **keys, **defined(self.made, group)})
         return out
 
 
@@ -137,6 +137,7 @@ def windows(rnd: random.Random, feed: Feed) -> Question:
         columns=(*ids, *asked.keys, *asked.made),
         near=frozenset(name for name, one in asked.made.items() if one.near),
         arrival=chosen.arrival,
+        filtered=asked.having is not None or asked.least > 0,
     )
 
 

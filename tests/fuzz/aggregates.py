@@ -6,7 +6,7 @@ import math
 import random
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -21,7 +21,19 @@ from fuzz.values import TICK, Column, Row
 
 
 class DoesNotFitError(Exception):
-    """A sum outside its type: the run must stop and say so."""
+    """A sum outside its type: the result is rejected, and the others are not."""
+
+
+UNFIT = "__unfit"
+"""Marks a result that is rejected."""
+
+
+def defined(made: Mapping[str, Aggregate], group: list[Row]) -> Row:
+    """All aggregates of a group; only a mark if one of them does not fit."""
+    try:
+        return {name: one.define(group) for name, one in made.items()}
+    except DoesNotFitError:
+        return {UNFIT: True}
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def _lives(rnd: random.Random, epochs: int) -> list[Life]:
     cuts: list[int | None] = [*sorted(rnd.randint(1, epochs) for _ in range(rnd.choice([0, 1, 1, 2])))]
     out: list[Life] = []
     for at in (*cuts, None):
-        for _ in range(rnd.choice([0, 0, 0, 1, 1, 2])):
+        for _ in range(rnd.choice([0, 0, 0, 0, 0, 1, 2])):
             crash = rnd.choice(list(STEPS)), rnd.choice([0, 0, 1, 2, 3, 5, 9])
             out.append(Life(rnd.choice([1, 2, 3]), at, crash))
         out.append(Life(rnd.choice([1, 2, 3]), at))

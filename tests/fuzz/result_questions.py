@@ -7,7 +7,7 @@ from typing import Any
 
 import millstream as ms
 from fuzz.aggregate_questions import split
-from fuzz.aggregates import aggregate
+from fuzz.aggregates import UNFIT, aggregate, defined
 from fuzz.compare import key_of
 from fuzz.conditions import order_of
 from fuzz.feed import Feed
@@ -58,8 +58,7 @@ def whole(rnd: random.Random, feed: Feed) -> Question:
 
     def answer(accepted: dict[str, list[Row]]) -> list[Row]:
         return [
-            {**{name: group[0][name] for name in keys}, **{name: one.define(group) for name, one in made.items()}}
-            for group in split(accepted["s"], keys)
+            {**{name: group[0][name] for name in keys}, **defined(made, group)} for group in split(accepted["s"], keys)
         ]
 
     quoted = ", ".join(one.sql for name in keys for one in feed.columns if one.name == name)
@@ -95,7 +94,9 @@ def limited(rnd: random.Random, feed: Feed) -> Question:
         rows = [row for row in accepted["s"] if row[TICK] is not None]
         out: list[Row] = []
         for w, held in oracle.sliding(rows, TICK, size, size).items():
-            found = [made.define(group) for group in split(held, tuple(one.name for one in groups))]
+            every = [defined({"a0": made}, group) for group in split(held, tuple(one.name for one in groups))]
+            found = [one["a0"] for one in every if UNFIT not in one]
+            out += [one for one in every if UNFIT in one]
             there = sorted((one for one in found if one is not None), key=order_of, reverse=bool(direction))
             first = [*there, *(one for one in found if one is None)][:n]
             out += [{"window_end": feed.clock.value((w + 1) * size), "a0": one} for one in first]
@@ -113,7 +114,8 @@ def wide(rnd: random.Random, feed: Feed) -> Question:
     slide = rnd.choice([5, 10, 3, None])
     span, value = feed.clock.span, feed.clock.value
     keys = tuple(one.name for one in rnd.sample(feed.columns, min(len(feed.columns), rnd.choice([0, 1, 2]))))
-    made = {f"a{i}": aggregate(rnd, feed.columns, odd=False) for i in range(rnd.randint(1, 3))}
+    tame = [one for one in feed.columns if one.tame]  # a sum that does not fit takes the counts of its range with it
+    made = {f"a{i}": aggregate(rnd, tame, odd=False) for i in range(rnd.randint(1, 3))}
     options: dict[str, Any] = {"range": [span(size) for size in sizes]}
     options |= {} if slide is None else {"slide": span(slide)}
 
