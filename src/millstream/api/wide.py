@@ -33,6 +33,7 @@ def wide(
     long: Query, windows: Sequence[Sliding], domain: Domain, groups: Sequence[str], calls: Mapping[str, AggregateCall]
 ) -> Query:
     """One row for each window end and group; of each aggregate a column for each range, such as `n_1m` and `n_1h`."""
+    _check_fine(domain, windows)
     picked: dict[str, Any] = {}
     leaving = [f"window_start AS {quoted('window_end')}", *map(quoted, groups)]
     for name, call in calls.items():
@@ -46,6 +47,19 @@ def wide(
     # The rows of one end are complete together: a window of one tick on it gathers them.
     gathered = long.window("window_end", range=_tick(domain)).group_by(*groups).agg(**picked)
     return gathered.select(*leaving)
+
+
+def _check_fine(domain: Domain, windows: Sequence[Sliding]) -> None:
+    """Refuse edges between two microseconds, the finest that a condition can tell apart."""
+    if domain.kind is not Kind.TIMESTAMP or domain.unit != "ns":
+        return
+    for window in windows:
+        for what, length in (("range", window.size), ("slide", window.slide), ("start", window.start or 0)):
+            if length % 1000:
+                raise PlanError(
+                    f"wide=True with a {what} of {length} ns, which is no number of microseconds",
+                    hint="Leave wide out: the long results have every range.",
+                )
 
 
 def label(domain: Domain, size: int) -> str:
