@@ -39,6 +39,8 @@ def main() -> int:
             print(made)  # noqa: T201
         wrong = failures(made, hosts, session)
         failed, passed = failed + bool(wrong), passed + (not wrong)
+        if (passed + failed) % 500 == 0:
+            print(f"{passed} passed, {failed} failed, up to case {seed}", flush=True)  # noqa: T201
         if wrong:
             print(f"\nFAILED case {seed}", *wrong, reproduction(seed, hosts), sep="\n", flush=True)  # noqa: T201
     print(f"{passed} passed, {failed} failed")  # noqa: T201

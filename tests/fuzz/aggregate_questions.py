@@ -4,97 +4,156 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import millstream as ms
-from fuzz.aggregates import Aggregate, aggregate
+from fuzz.aggregates import Aggregate, aggregate, defined
 from fuzz.compare import key_of
 from fuzz.conditions import Condition, condition
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
-from fuzz.values import Row
+from fuzz.values import TICK, Row
 from fuzz.windows import Window, window
+from millstream.core.quote import quoted
 
 EDGES = ("window_id", "window_start", "window_end")
+Ask = Callable[[ms.Engine, Streams], ms.Query]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a window."""
+
+    window: Window
+    columns: tuple[str, ...]
+    """The columns that are groups."""
+    computed: dict[str, Condition]
+    """The groups that are expressions, by their names."""
+    only: Condition | None
+    made: dict[str, Aggregate]
+    having: Condition | None
+    """A condition on the groups."""
+    least: int
+    """How many rows a group must have."""
+    by_name: bool
+    """Does the statement group by the names of computed groups?"""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All that tells results of a window apart."""
+        return (*self.window.partition, *self.columns, *self.computed)
+
+    def ask(self, strategy: str) -> Ask:
+        """The question in the fluent form."""
+
+        def ask(_: ms.Engine, streams: Streams) -> ms.Query:
+            rows = streams["s"] if self.only is None else streams["s"].where(self.only.text)
+            cut = rows.window(self.window.attribute, **self.window.options)
+            cut = cut.group_by(*self.columns, **{name: one.text for name, one in self.computed.items()})
+            calls = {name: one.call for name, one in self.made.items()}
+            if self.least:
+                kept = [quoted(name) for name in (*EDGES, *self.keys, *calls)]
+                query = cut.agg(**calls, rows_there=ms.count(), strategy=strategy)
+                query = query.where(f"rows_there > {self.least}").select(*kept)
+            else:
+                query = cut.agg(**calls, strategy=strategy)
+            return query if self.having is None else query.where(self.having.text)
+
+        return ask
+
+    def statements(self) -> list[str]:
+        """The question as statements: with a clause, with a table function, and with a window among the groups."""
+        if any(one.sql is None for one in self.made.values()):
+            return []
+        plain = [quoted(name) for name in self.columns]
+        named = [f"({one.text}) AS {name}" for name, one in self.computed.items()]
+        items = ", ".join([*plain, *named, *(f"{one.sql} AS {name}" for name, one in self.made.items())])
+        where = "" if self.only is None else f" WHERE {self.only.text}"
+        groups = [*plain, *(name if self.by_name else f"({one.text})" for name, one in self.computed.items())]
+        conditions = [f"count(*) > {self.least}"] if self.least else []
+        conditions += [f"({self.having.text})"] if self.having else []
+        having = f" HAVING {' AND '.join(conditions)}" if conditions else ""
+        grouped = f" GROUP BY {', '.join(groups)}" if groups else ""
+        out: list[str] = []
+        if self.window.clause is not None:
+            out.append(f"SELECT {items} FROM s [{self.window.clause}]{where}{grouped}{having}")
+        if self.window.table is not None:
+            out.append(f"SELECT {items} FROM {self.window.table}{where}{grouped}{having}")
+        if self.window.grouped is not None:
+            every = ", ".join([self.window.grouped, *groups])
+            out.append(f"SELECT {items} FROM s{where} GROUP BY {every}{having}")
+        return out
+
+    def answer(self, accepted: dict[str, list[Row]]) -> list[Row]:
+        """By the definition."""
+        rows = [row for row in accepted["s"] if self.only is None or self.only.test(row)]
+        if self.window.attribute is not None:
+            rows = [row for row in rows if row[TICK] is not None]
+        rows = [{**row, **{name: one.test(row) for name, one in self.computed.items()}} for row in rows]
+        hold, within = self.window.hold, self.window.partition or self.keys
+        assert hold is not None
+        parts = split(rows, within) if self.window.by_group else [rows]
+        out: list[Row] = []
+        for part in parts:
+            for wid, start, end, held in hold(part):
+                for group in split(held, self.keys):
+                    if len(group) <= self.least or (self.having and not self.having.test(group[0])):
+                        continue
+                    edges = dict(zip(EDGES, (wid, start, end), strict=True))
+                    keys = {name: group[0][name] for name in self.keys}
+                    out.append({**edges, **keys, **defined(self.made, group)})
+        return out
 
 
 def windows(rnd: random.Random, feed: Feed) -> Question:
     """A window, its groups and its aggregates."""
-    chosen = window(rnd, feed)
-    free = [one.name for one in feed.columns if one.name not in (*chosen.partition, *EDGES)]
-    groups = tuple(rnd.sample(free, min(len(free), rnd.choice([0, 1, 1, 2, 3]))))
-    only = condition(rnd, feed.columns) if rnd.random() < 0.4 else None
-    made = {f"a{i}": aggregate(rnd, feed.columns) for i in range(rnd.randint(1, 4))}
-    keys = (*chosen.partition, *groups)
+    chosen = _held_back(rnd, window(rnd, feed))
+    free = [one for one in feed.columns if one.name not in (*chosen.partition, *EDGES)]
+    groups = rnd.sample(free, min(len(free), rnd.choice([0, 1, 1, 2, 3])))
+    asked = Asked(
+        chosen,
+        tuple(one.name for one in groups),
+        {f"g{i}": condition(rnd, feed.columns, 1) for i in range(rnd.choice([0, 0, 0, 1, 2]))},
+        condition(rnd, feed.columns) if rnd.random() < 0.4 else None,
+        {f"a{i}": aggregate(rnd, feed.columns) for i in range(rnd.randint(1, 4))},
+        condition(rnd, groups, 1) if rnd.random() < 0.15 else None,
+        rnd.choice([0, 0, 0, 0, 1, 2]),
+        rnd.random() < 0.5,
+    )
     ids = EDGES if chosen.ids else EDGES[1:]
     every = rnd.choice(chosen.strategies) if chosen.strategies and rnd.random() < 0.4 else "auto"
-    fluent = _fluent(chosen, groups, only, made)
-    other = rnd.choice(chosen.strategies) if chosen.strategies and rnd.random() < 0.4 else None
+    others = [asked.ask(rnd.choice(chosen.strategies))] if chosen.strategies and rnd.random() < 0.4 else []
+    texts = asked.statements()
+    text = rnd.choice(texts) if texts else None
     return Question(
-        what=f"window {_told(chosen)} by {keys} of {[one.sql for one in made.values()]} "
-        f"if {only and only.text} ({every})",
-        ask=fluent(every),
-        sql=_statement(chosen, feed, groups, only, made),
-        others=() if other is None else (fluent(other),),
-        answer=None if chosen.hold is None else _answer(chosen, keys, only, made),
-        columns=(*ids, *keys, *made),
-        near=frozenset(name for name, one in made.items() if one.near),
+        what=f"window {_told(chosen)} by {asked.keys} of {[str(one.call) for one in asked.made.values()]} "
+        f"if {asked.only and asked.only.text}, computed {[one.text for one in asked.computed.values()]}, "
+        f"having {asked.having and asked.having.text}, more than {asked.least} rows ({every})",
+        ask=asked.ask(every),
+        sql=text,
+        others=tuple(others),
+        answer=None if chosen.hold is None else asked.answer,
+        columns=(*ids, *asked.keys, *asked.made),
+        near=frozenset(name for name, one in asked.made.items() if one.near),
         arrival=chosen.arrival,
+        filtered=asked.having is not None or asked.least > 0,
     )
+
+
+def _held_back(rnd: random.Random, chosen: Window) -> Window:
+    """Now and then with a flush, which changes no answer."""
+    if not chosen.flushes or rnd.random() < 0.75:
+        return chosen
+    rows, late = rnd.choice([None, 1, 3]), rnd.choice([1, 2, 4])
+    flush = ms.lazy_flush(windows=late) if rows is None else ms.slow_flush(rows=rows, windows=late)
+    words = "LAZY" if rows is None else f"SLOW {rows} ROWS"
+    clause = f"{chosen.clause}, FLUSH {words} WITHIN {late} WINDOWS"
+    return replace(chosen, options={**chosen.options, "flush": flush}, clause=clause)
 
 
 def _told(chosen: Window) -> dict[str, Any]:
     return {name: "…" if callable(value) else value for name, value in chosen.options.items()}
-
-
-def _fluent(
-    chosen: Window, groups: tuple[str, ...], only: Condition | None, made: dict[str, Aggregate]
-) -> Callable[[str], Callable[[ms.Engine, Streams], ms.Query]]:
-    def by(strategy: str) -> Callable[[ms.Engine, Streams], ms.Query]:
-        def ask(_: ms.Engine, streams: Streams) -> ms.Query:
-            rows = streams["s"] if only is None else streams["s"].where(only.text)
-            cut = rows.window(chosen.attribute, **chosen.options).group_by(*groups)
-            return cut.agg(**{name: one.call for name, one in made.items()}, strategy=strategy)
-
-        return ask
-
-    return by
-
-
-def _statement(
-    chosen: Window, feed: Feed, groups: tuple[str, ...], only: Condition | None, made: dict[str, Aggregate]
-) -> str | None:
-    if chosen.clause is None:
-        return None
-    quoted = [one.sql for name in groups for one in feed.columns if one.name == name]
-    items = ", ".join([*quoted, *(f"{one.sql} AS {name}" for name, one in made.items())])
-    where = "" if only is None else f" WHERE {only.text}"
-    grouped = f" GROUP BY {', '.join(quoted)}" if quoted else ""
-    return f"SELECT {items} FROM s [{chosen.clause}]{where}{grouped}"
-
-
-def _answer(
-    chosen: Window, keys: tuple[str, ...], only: Condition | None, made: dict[str, Aggregate]
-) -> Callable[[dict[str, list[Row]]], list[Row]]:
-    within = keys if not chosen.partition else chosen.partition
-
-    def answer(accepted: dict[str, list[Row]]) -> list[Row]:
-        rows = [row for row in accepted["s"] if only is None or only.test(row)]
-        if chosen.attribute is not None:
-            rows = [row for row in rows if row[TICK] is not None]
-        hold = chosen.hold
-        assert hold is not None
-        parts = split(rows, within) if chosen.by_group else [rows]
-        out: list[Row] = []
-        for part in parts:
-            for wid, start, end, held in hold(part):
-                for group in split(held, keys):
-                    edges = dict(zip(EDGES, (wid, start, end), strict=True))
-                    values = {name: one.define(group) for name, one in made.items()}
-                    out.append({**edges, **{name: group[0][name] for name in keys}, **values})
-        return out
-
-    return answer
 
 
 def split(rows: list[Row], keys: tuple[str, ...]) -> list[list[Row]]:
@@ -103,73 +162,3 @@ def split(rows: list[Row], keys: tuple[str, ...]) -> list[list[Row]]:
     for row in rows:
         found.setdefault(tuple(key_of(row[name]) for name in keys), []).append(row)
     return list(found.values())
-
-
-def chain(rnd: random.Random, feed: Feed) -> Question:
-    """An aggregate over an aggregate: counts of a window, and how many of them end in a greater one."""
-    small, large = rnd.choice([(5, 20), (3, 9), (10, 10)])
-    keys = tuple(rnd.sample([one.name for one in feed.columns], min(len(feed.columns), 1)))
-    span, value = feed.clock.span, feed.clock.value
-    late = rnd.random() < 0.5
-
-    def ask(_: ms.Engine, streams: Streams) -> ms.Query:
-        counts = streams["s"].window(feed.ts, range=span(small)).group_by(*keys).agg(n=ms.count(), top=ms.max("id"))
-        counts = counts.where("n > 1") if late else counts
-        return counts.window("window_end", range=span(large)).agg(
-            windows=ms.count(), rows=ms.sum("n"), top=ms.max("top")
-        )
-
-    def answer(accepted: dict[str, list[Row]]) -> list[Row]:
-        found: dict[int, list[list[Row]]] = {}
-        rows = [row for row in accepted["s"] if row[TICK] is not None]
-        for group in split([{**row, "__w": row[TICK] // small} for row in rows], ("__w", *keys)):
-            if not late or len(group) > 1:
-                found.setdefault((group[0]["__w"] + 1) * small // large, []).append(group)
-        return [
-            {
-                "window_id": w, "window_start": value(w * large), "window_end": value((w + 1) * large),
-                "windows": len(groups), "rows": sum(map(len, groups)), "top": max(r["id"] for g in groups for r in g),
-            }
-            for w, groups in found.items()
-        ]  # fmt: skip
-
-    return Question(what=f"chain of {small} and {large} by {keys}, late={late}", ask=ask, answer=answer)
-
-
-def whole(rnd: random.Random, feed: Feed) -> Question:
-    """Groups without a window: one answer each, at the end."""
-    keys = tuple(rnd.sample([one.name for one in feed.columns], min(len(feed.columns), rnd.randint(1, 2))))
-    made = {f"a{i}": aggregate(rnd, feed.columns, ends=False) for i in range(rnd.randint(1, 3))}
-
-    def ask(_: ms.Engine, streams: Streams) -> ms.Query:
-        return streams["s"].group_by(*keys).agg(**{name: one.call for name, one in made.items()})
-
-    def answer(accepted: dict[str, list[Row]]) -> list[Row]:
-        return [
-            {**{name: group[0][name] for name in keys}, **{name: one.define(group) for name, one in made.items()}}
-            for group in split(accepted["s"], keys)
-        ]
-
-    quoted = ", ".join(one.sql for name in keys for one in feed.columns if one.name == name)
-    items = ", ".join(f"{one.sql} AS {name}" for name, one in made.items())
-    return Question(
-        what=f"groups {keys} of {[one.sql for one in made.values()]}", ask=ask, answer=answer,
-        sql=f"SELECT {quoted}, {items} FROM s GROUP BY {quoted}",
-        near=frozenset(name for name, one in made.items() if one.near),
-    )  # fmt: skip
-
-
-def limited(rnd: random.Random, feed: Feed) -> Question:
-    """ORDER BY … LIMIT in SQL: hosts and orders of arrival agree."""
-    size, n = rnd.choice([5, 10, 40]), rnd.randint(1, 3)
-    groups = rnd.sample(feed.columns, min(len(feed.columns), rnd.randint(1, 2)))
-    made = aggregate(rnd, feed.columns)
-    names = ", ".join(one.sql for one in groups)
-    ts = "`" + feed.ts.replace("`", "``") + "`"
-    direction = rnd.choice(["", " DESC"])
-    text = (
-        f"SELECT window_end, {names}, {made.sql} AS a0 FROM s [RANGE {feed.clock.sql_span(size)}, WATTR {ts}] "
-        f"GROUP BY {names} ORDER BY a0{direction} LIMIT {n}"
-    )
-    near = frozenset(["a0"]) if made.near else frozenset[str]()
-    return Question(what=text, ask=lambda engine, _: engine.sql(text), near=near)

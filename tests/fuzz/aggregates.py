@@ -6,21 +6,34 @@ import math
 import random
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 import millstream as ms
 from fuzz.compare import key_of
 from fuzz.conditions import Condition, condition, order_of
-from fuzz.feed import TICK
-from fuzz.values import Column, Row
+from fuzz.values import TICK, Column, Row
 
 
 class DoesNotFitError(Exception):
-    """A sum outside its type: the run must stop and say so."""
+    """A sum outside its type: the result is rejected, and the others are not."""
+
+
+UNFIT = "__unfit"
+"""Marks a result that is rejected."""
+
+
+def defined(made: Mapping[str, Aggregate], group: list[Row]) -> Row:
+    """All aggregates of a group; only a mark if one of them does not fit."""
+    try:
+        return {name: one.define(group) for name, one in made.items()}
+    except DoesNotFitError:
+        return {UNFIT: True}
 
 
 @dataclass(frozen=True)
@@ -28,35 +41,38 @@ class Aggregate:
     """One aggregate of a question."""
 
     call: Any
-    sql: str
+    sql: str | None
+    """None where statements have no word for it."""
     define: Callable[[list[Row]], Any]
     near: bool = False
     """Is it computed in floats, in any order?"""
 
 
-def aggregate(rnd: random.Random, columns: Sequence[Column], *, ends: bool = True) -> Aggregate:
-    """An aggregate at random; `ends` allows first and last, which need a window's attribute."""
-    made = _plain(rnd, columns, ends=ends)
+def aggregate(rnd: random.Random, columns: Sequence[Column], *, ends: bool = True, odd: bool = True) -> Aggregate:
+    """An aggregate at random; `ends` allows first and last, for windows on an attribute, `odd` lists and functions."""
+    made = own_aggregate(rnd, columns) if odd and rnd.random() < 0.1 else _plain(rnd, columns, ends=ends, odd=odd)
     if rnd.random() < 0.75:
         return made
     only = condition(rnd, columns, 1)
     return Aggregate(
         made.call.where(only.text),
-        f"{made.sql} FILTER (WHERE {only.text})",
+        made.sql and f"{made.sql} FILTER (WHERE {only.text})",
         lambda rows: made.define([row for row in rows if only.test(row)]),
         made.near,
     )
 
 
-def _plain(rnd: random.Random, columns: Sequence[Column], *, ends: bool) -> Aggregate:
+def _plain(rnd: random.Random, columns: Sequence[Column], *, ends: bool, odd: bool) -> Aggregate:
     if not columns or rnd.random() < 0.15:
         return Aggregate(ms.count(), "count(*)", len)
     one, other = rnd.choice(columns), rnd.choice(columns)
     choices = ["count", "min", "max", "count_distinct", "mode", "by", "bool"]
     choices += ["ends"] if ends else []
+    choices += ["heavy"] if odd else []
     if one.numeric and (one.tame or (one.kind.startswith("int") and rnd.random() < 0.2)):
         choices += ["sum", "avg", "sum", "avg"]
-        choices += ["stddev", "quantile"] if one.tame and one.kind.startswith("int") else []
+        if one.tame and one.kind.startswith("int"):
+            choices += ["stddev", "stddev_pop", "variance", "var_pop", "quantile", "median"]
     match rnd.choice(choices):
         case "by":
             least = rnd.random() < 0.5
@@ -73,6 +89,10 @@ def _plain(rnd: random.Random, columns: Sequence[Column], *, ends: bool) -> Aggr
             q = rnd.choice([0.0, 0.1, 0.5, 0.9, 1.0])
             text = f"quantile({one.sql}, {q})"
             return Aggregate(ms.quantile(one.sql, q), text, lambda rows: _quantile(_there(rows, one), q), near=True)
+        case "heavy":
+            share = rnd.choice([0.2, 0.5, 1.0])
+            text = f"heavy_hitters({one.sql}, {share})"
+            return Aggregate(ms.heavy_hitters(one.sql, share), text, lambda rows: _heavy(_there(rows, one), share))
         case "count_distinct":
             text = f"count(DISTINCT {one.sql})"
             return Aggregate(ms.count_distinct(one.sql), text, lambda rows: len(set(map(key_of, _there(rows, one)))))
@@ -106,8 +126,24 @@ def _avg(values: list[Any]) -> Any:
     return float(Fraction(sum(values), len(values)))
 
 
-def _stddev(values: list[Any]) -> float | None:
-    return math.sqrt(statistics.variance(map(Fraction, values))) if len(values) > 1 else None
+def _variance(values: list[Any]) -> float | None:
+    return float(statistics.variance(map(Fraction, values))) if len(values) > 1 else None
+
+
+def _var_pop(values: list[Any]) -> float | None:
+    return float(statistics.pvariance(map(Fraction, values))) if values else None
+
+
+def _root(value: float | None) -> float | None:
+    return None if value is None else math.sqrt(value)
+
+
+def _heavy(values: list[Any], share: float) -> list[Row]:
+    """The most frequent first, and of those the smallest."""
+    times = Counter(map(key_of, values))
+    firsts = {key_of(value): value for value in reversed(values)}
+    heavy = [(n, firsts[key]) for key, n in times.items() if n >= share * len(values)]
+    return [{"value": one, "count": n} for n, one in sorted(heavy, key=lambda pair: (-pair[0], order_of(pair[1])))]
 
 
 def _mode(values: list[Any]) -> Any:
@@ -152,5 +188,64 @@ SIMPLE: dict[str, tuple[Any, Callable[[list[Any]], Any], bool]] = {
     "min": (ms.min, lambda values: min(values, key=order_of, default=None), False),
     "max": (ms.max, lambda values: max(values, key=order_of, default=None), False),
     "mode": (ms.mode, _mode, False),
-    "stddev": (ms.stddev, _stddev, True),
+    "stddev": (ms.stddev, lambda values: _root(_variance(values)), True),
+    "stddev_pop": (ms.stddev_pop, lambda values: _root(_var_pop(values)), True),
+    "variance": (ms.variance, _variance, True),
+    "var_pop": (ms.var_pop, _var_pop, True),
+    "median": (ms.median, lambda values: _quantile(values, 0.5), True),
 }
+
+
+def own_aggregate(rnd: random.Random, columns: Sequence[Column]) -> Aggregate:
+    """An aggregate in Python, holistic or algebraic: the values as one text, or their number and the greatest."""
+    if not columns:
+        return Aggregate(ms.count(), "count(*)", len)
+    one, other = rnd.choice(columns), rnd.choice(columns)
+    match rnd.choice(["texts", "pairs", "lifted"]):
+        case "texts":
+            call = ms.udaf(_texts, one.sql, returns="string")
+            return Aggregate(call, None, lambda rows: _joined(map(_text, _there(rows, one))))
+        case "pairs":
+            call = ms.udaf(_pairs, one.sql, other.sql, returns="string")
+
+            def pairs(rows: list[Row]) -> str | None:
+                there = [row for row in rows if row[one.name] is not None and row[other.name] is not None]
+                return _joined(_text(row[one.name]) + _text(row[other.name]) for row in there)
+
+            return Aggregate(call, None, pairs)
+        case _:
+            call = ms.udaf_algebraic(
+                one.sql, lift=_lift, combine=_combine, lower=lambda p: f"{p['n']} {p['top']}",
+                partial=pa.struct([("n", "int64"), ("top", "string")]), returns="string",
+            )  # fmt: skip
+
+            def lifted(rows: list[Row]) -> str | None:
+                texts = list(map(_text, _there(rows, one)))
+                return f"{len(texts)} {max(texts)}" if texts else None
+
+            return Aggregate(call, None, lifted)
+
+
+def _text(value: Any) -> str:
+    return f"<{key_of(value)}>"
+
+
+def _joined(texts: Iterable[str]) -> str | None:
+    return "|".join(sorted(texts)) or None
+
+
+def _texts(values: pa.Array) -> str | None:
+    return _joined(map(_text, values.to_pylist()))
+
+
+def _pairs(values: pa.Array, others: pa.Array) -> str | None:
+    return _joined(_text(a) + _text(b) for a, b in zip(values.to_pylist(), others.to_pylist(), strict=True))
+
+
+def _lift(values: pa.Array) -> Row:
+    texts = list(map(_text, values.to_pylist()))
+    return {"n": len(texts), "top": max(texts)}
+
+
+def _combine(a: Row, b: Row) -> Row:
+    return {"n": a["n"] + b["n"], "top": max(a["top"], b["top"])}

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fuzz.aggregates import DoesNotFitError
+from fuzz.aggregates import UNFIT
 from fuzz.case import Case
 from fuzz.compare import differs
 from fuzz.hosts import Ask, FaultError, Left, Played, local, on_disk, on_spark
@@ -60,17 +60,17 @@ REFUSABLE = ("PlanError", "SchemaError", "WindowError", "ContractError")
 def _expected(question: Question, judged: dict[str, tuple[list[Row], list[Row], list[Row]]]) -> list[Row] | None:
     if question.answer is None:
         return None
-    try:
-        return question.answer({name: accepted for name, (accepted, _, _) in judged.items()})
-    except DoesNotFitError:
-        return None
+    return question.answer({name: accepted for name, (accepted, _, _) in judged.items()})
 
 
 def _by_definition(mark: str, question: Question, left: Left, judged: dict[str, Any], out: list[str]) -> None:
     expected = _expected(question, judged)
-    if expected is None and question.answer is not None:
-        out.append(f"{mark}: an answer where a sum does not fit")
     if expected is not None:
+        unfit = sum(UNFIT in row for row in expected)
+        rejected = sum("does not fit" in row["reason"] for row in left.rejected)
+        if not question.filtered and unfit != rejected:
+            out.append(f"{mark}: {unfit} results do not fit, and {rejected} are rejected")
+        expected = [row for row in expected if UNFIT not in row]
         columns = question.columns
         cut: Callable[[Row], Row] = lambda row: {name: row[name] for name in columns} if columns else row  # noqa: E731
         wrong = differs(map(cut, expected), map(cut, left.rows), question.near)

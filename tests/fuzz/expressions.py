@@ -15,8 +15,9 @@ import pyarrow as pa
 
 import millstream as ms
 from fuzz.clock import Clock
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
+from fuzz.values import TICK
 from millstream.core.settings import Settings
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.sql.expression import expression

@@ -1,4 +1,4 @@
-"""A stream to order: rows, their disorder, their cut into epochs, what is promised, and which rows that makes late."""
+"""A stream to order: rows, their disorder, their cut into epochs, and what is promised of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 import millstream as ms
-from fuzz.clock import CLOCKS, Clock
+from fuzz.clock import CLOCKS, DST, Clock
 from fuzz.compare import key_of
-from fuzz.values import Column, Row, column, names
+from fuzz.judge import Judge
+from fuzz.values import TICK, Column, Row, column, names
 
-TICK = "__tick"
-"""Where the oracle's rows keep their time as an integer."""
+MARK = "__mark"
+"""The column that marks rows as punctuation."""
+NEVER = -(10**6)
 
 
 @dataclass
@@ -28,11 +30,17 @@ class Feed:
     columns: tuple[Column, ...]
     epochs: list[list[Row]]
     promise: str
-    """none, ordered, bounded, rows, step, group, or supplied."""
+    """none, ordered, bounded, idle, rows, step, timer, group, supplied, apart (for each group), marked or told."""
     span: int = 0
     per: str | None = None
-    supplied: list[list[int]] = field(default_factory=list[list[int]])
-    """For each epoch the bounds that the caller hands over."""
+    supplied: list[list[tuple[Any, int]]] = field(default_factory=list[list[tuple[Any, int]]])
+    """For each epoch the bounds that the caller hands over or the data carries, with their group."""
+    low: int = 0
+    """The least tick that a row may have."""
+    now: int = 0
+    """The clock of a timer, which stands still."""
+    zone: str = "UTC"
+    """The time zone in which days are asked for."""
     bounds: dict[Any, int] = field(default_factory=dict[Any, int])
     """What is promised in the end, by group, once the rows have been judged."""
 
@@ -44,9 +52,15 @@ class Feed:
         ])  # fmt: skip
 
     @property
+    def declared(self) -> pa.Schema:
+        """The columns that the source has: those, and perhaps a mark."""
+        marks = {"marked": pa.bool_(), "told": pa.string()}
+        return self.schema.append(pa.field(MARK, marks[self.promise])) if self.promise in marks else self.schema
+
+    @property
     def progress(self) -> Any:
         """What is declared."""
-        span = self.clock.span(self.span)
+        span, clock = self.clock.span(self.span), lambda: self.clock.value(self.now)
         match self.promise:
             case "none":
                 return None
@@ -54,70 +68,65 @@ class Feed:
                 return ms.ordered(self.ts)
             case "bounded":
                 return ms.bounded_disorder(self.ts, span)
+            case "idle":
+                return ms.bounded_disorder(self.ts, span, idle=span, clock=clock)
             case "rows":
                 return ms.bounded_disorder(self.ts, rows=self.span)
             case "step":
                 return ms.step(self.ts, self.clock.span(max(1, self.span)))
+            case "timer":
+                return ms.timer(self.ts, self.clock.span(0), lull=span, clock=clock)
             case "group":
                 assert self.per is not None
                 return ms.per_group(self.per, ms.bounded_disorder(self.ts, span))
+            case "marked" | "told":
+                return ms.embedded(MARK, self.ts)
             case _:
-                return ms.supplied(self.ts)
+                return ms.supplied(self.ts, per=self.per or ())
 
     def source(self, upto: int | None = None, order: Callable[[list[Row]], list[Row]] = list) -> list[ms.Epoch]:
         """The epochs as they are handed to an engine; `order` may move the rows of each."""
         out: list[ms.Epoch] = []
         for i, rows in enumerate(self.epochs[:upto]):
-            given = [ms.punctuation(self.ts, before=self.clock.value(bound)) for bound in self._given(i)]
-            out.append(ms.Epoch(self.table(order(rows)), given))
+            given = self.given(i)
+            if self.promise in ("marked", "told"):
+                marks = [self._marking(bound) for _, bound in given]
+                out.append(ms.Epoch(self.table([*marks, *order(rows)])))
+                continue
+            told = [
+                ms.punctuation(self.ts, before=self.clock.value(bound), **({self.per: group} if self.per else {}))
+                for group, bound in given
+            ]
+            out.append(ms.Epoch(self.table(order(rows)), told))
         return out
+
+    def _marking(self, bound: int) -> Row:
+        if self.promise == "marked":
+            return {TICK: bound, MARK: True}
+        return {TICK: None, MARK: f"{self.ts} < {bound}"}
 
     def table(self, rows: list[Row]) -> pa.Table:
         """Rows as a table."""
         plain = [{**row, self.ts: self.clock.value(row[TICK])} for row in rows]
-        return pa.Table.from_pylist(plain, schema=self.schema)
+        return pa.Table.from_pylist(plain, schema=self.declared)
 
-    def _given(self, epoch: int) -> list[int]:
+    def given(self, epoch: int) -> list[tuple[Any, int]]:
+        """The bounds of an epoch, each with its group."""
         return self.supplied[epoch] if epoch < len(self.supplied) else []
 
     def judged(self) -> tuple[list[Row], list[Row], list[Row]]:
         """Accepted, late and rejected rows by the definition: a bound holds from the next epoch on."""
-        accepted, late, rejected = [], [], []
-        bounds: dict[Any, int] = {}
-        state: dict[str, Any] = {"high": None, "seen": [], "last": None}
+        judge = Judge(self.promise, self.span, self.per, self.now)
         for i, rows in enumerate(self.epochs):
-            here: list[Row] = []
-            for row in rows:
-                group = key_of(row[self.per]) if self.per else None
-                if self.promise != "none" and (row[TICK] is None or (self.per and row[self.per] is None)):
-                    rejected.append(row)
-                elif group in bounds and row[TICK] is not None and row[TICK] < bounds[group]:
-                    late.append(row)
-                else:
-                    here.append(row)
-            accepted += here
-            self._learn(here, i, bounds, state)
-        self.bounds = bounds
-        return accepted, late, rejected
+            judge.take(rows, self.given(i))
+        self.bounds = judge.bounds
+        return judge.accepted, judge.late, judge.rejected
 
-    def _learn(self, rows: list[Row], epoch: int, bounds: dict[Any, int], state: dict[str, Any]) -> None:
-        def raised(group: Any, bound: int) -> None:
-            bounds[group] = max(bound, bounds.get(group, bound))
 
-        for row in rows:
-            if self.promise in ("ordered", "bounded", "group"):
-                raised(key_of(row[self.per]) if self.per else None, row[TICK] - (self.promise != "ordered") * self.span)
-        state["seen"] += [row[TICK] for row in rows]
-        if self.promise == "rows" and (done := state["seen"][: max(0, len(state["seen"]) - self.span)]):
-            raised(None, max(done))
-        if self.promise == "step" and state["seen"]:
-            high = max(state["seen"])
-            if state["last"] is None or high - state["last"] >= max(1, self.span):
-                state["last"] = high
-                raised(None, high)
-        if self.promise == "supplied":
-            for bound in self._given(epoch):
-                raised(None, bound)
+PROMISES = (
+    "none", "ordered", "bounded", "bounded", "bounded", "idle", "rows", "step", "timer", "group", "supplied", "apart",
+    "marked", "told",
+)  # fmt: skip
 
 
 def feed(
@@ -132,8 +141,7 @@ def feed(
         columns = tuple(column(rnd, one) for one in others)
     n = rnd.choice([0, 1, 2, 5, rnd.randint(6, 25), rnd.randint(6, most), rnd.randint(6, most)])
     span = rnd.choice([5, 20, 60, 60, 150])
-    low = rnd.choice([0, -10, -1000, 100_000])
-    low = low if chosen.kind != "decimal" or abs(low) < 10_000 else 0
+    low = _low(rnd, chosen) if like is None or rnd.random() < 0.2 else like.low
     ticks = sorted(rnd.randint(low, low + span) for _ in range(n))
     disorder = rnd.choice([0, 0, 3, 10, 40])
     ticks.sort(key=lambda tick: tick + rnd.randint(0, disorder))
@@ -141,16 +149,34 @@ def feed(
     if rnd.random() < 0.3:
         for row in rnd.sample(rows, min(len(rows), 2)):
             row[TICK] = None
-    epochs = _cut(rnd, rows)
-    promise = rnd.choice(["none", "ordered", "bounded", "bounded", "bounded", "rows", "step", "group", "supplied"])
-    per = rnd.choice(columns).name if promise == "group" and columns else None
+    promise = _promise(rnd, ts, columns, chosen)
+    per = rnd.choice(columns).name if promise in ("group", "apart") else None
     made = Feed(
-        name, chosen, ts, columns, epochs, "bounded" if promise == "group" and per is None else promise,
+        name, chosen, ts, columns, _cut(rnd, rows), promise,
         span=rnd.choice([0, disorder, disorder, disorder // 2, 50]), per=per,
+        low=low, now=low + rnd.choice([0, span, 2 * span]),
     )  # fmt: skip
-    if made.promise == "supplied":
-        made.supplied = _bounds(rnd, epochs)
+    if promise in ("supplied", "marked", "told"):
+        made.supplied = _bounds(rnd, made.epochs)
+    if promise == "apart":
+        made.supplied = _apart(rnd, made)
     return made
+
+
+def _low(rnd: random.Random, clock: Clock) -> int:
+    if clock.kind == "hour":
+        return rnd.choice(DST)
+    low = rnd.choice([0, -10, -1000, 100_000])
+    return low if clock.kind != "decimal" or abs(low) < 10_000 else 0
+
+
+def _promise(rnd: random.Random, ts: str, columns: tuple[Column, ...], clock: Clock) -> str:
+    promise = rnd.choice(PROMISES)
+    if promise in ("group", "apart") and not columns:
+        return "bounded"
+    if promise == "told" and not (ts.isascii() and ts.isidentifier() and clock.kind.startswith("int")):
+        return "marked"  # a pattern as text names plain columns only
+    return promise
 
 
 def _cut(rnd: random.Random, rows: list[Row]) -> list[list[Row]]:
@@ -164,16 +190,30 @@ def _cut(rnd: random.Random, rows: list[Row]) -> list[list[Row]]:
     return [*out, left] if left or not out else out
 
 
-def _bounds(rnd: random.Random, epochs: list[list[Row]]) -> list[list[int]]:
+def _bounds(rnd: random.Random, epochs: list[list[Row]], group: Any = None) -> list[list[tuple[Any, int]]]:
     """Bounds that only grow; now and then one that rows to come break."""
-    out: list[list[int]] = []
-    promised = -(10**6)
+    out: list[list[tuple[Any, int]]] = []
+    promised = NEVER
     for i in range(len(epochs)):
         later = [row[TICK] for rows in epochs[i + 1 :] for row in rows if row[TICK] is not None]
         best = min(later, default=promised) + rnd.choice([0, 0, -3, 5])
         if later and best > promised and rnd.random() < 0.7:
             promised = best
-            out.append([best])
+            out.append([(group, best)])
         else:
             out.append([])
+    return out
+
+
+def _apart(rnd: random.Random, made: Feed) -> list[list[tuple[Any, int]]]:
+    """Bounds for some of the groups, each by itself."""
+    assert made.per is not None
+    column = next(one for one in made.columns if one.name == made.per)
+    out: list[list[tuple[Any, int]]] = [[] for _ in made.epochs]
+    for key, group in {key_of(one): one for one in column.pool}.items():
+        if group is None or rnd.random() < 0.3:
+            continue
+        own = [[row for row in rows if key_of(row[made.per]) == key] for rows in made.epochs]
+        for known, more in zip(out, _bounds(rnd, own, group), strict=True):
+            known += more
     return out

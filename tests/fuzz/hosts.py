@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 import millstream as ms
-from fuzz.case import Case
+from fuzz.case import Case, Life
 from fuzz.question import Streams
 from fuzz.values import Row
+from millstream.core.settings import Settings
+from support.crash import Plug, pulled
 from support.in_process import engine as engine_on_disk
 
 Ask = Callable[[ms.Engine, Streams], ms.Query]
@@ -82,32 +85,45 @@ Order = Callable[[list[Row]], list[Row]]
 
 def local(case: Case, asks: list[Ask], order: Order = list) -> Played:
     """In this process."""
-    return _played(case, asks, [(lambda: ms.Engine(host="local"), None)], order)
+    return _played(case, asks, [(_in_memory(case.settings), Life(1, None))], order)
+
+
+def _in_memory(settings: Settings) -> Callable[[], ms.Engine]:
+    return lambda: ms.Engine(host="local", ansi=settings.ansi, time_zone=settings.zone)
 
 
 def on_disk(case: Case, asks: list[Ask], folder: Path) -> Played:
     """On the host of tasks and checkpoints, in the lives of the case."""
-    lives = [(lambda p=partitions: engine_on_disk(folder, p), upto) for partitions, upto in case.lives]
+    lives = [(lambda p=life.partitions: engine_on_disk(folder, p, case.settings), life) for life in case.lives]
     return _played(case, asks, lives, list)
 
 
 def on_spark(case: Case, asks: list[Ask], folder: Path, session: Any) -> Played:
     """On Spark, in one life."""
-    return _played(case, asks, [(lambda: ms.Engine(session, checkpoint=folder, partitions=2), None)], list, 120)
+    own = session.newSession()
+    own.conf.set("spark.sql.ansi.enabled", str(case.settings.ansi).lower())
+    own.conf.set("spark.sql.session.timeZone", case.settings.zone)
+    lives = [(lambda: ms.Engine(own, checkpoint=folder, partitions=2), Life(2, None))]
+    return _played(case, asks, lives, list, 120)
 
 
 def _played(
     case: Case,
     asks: list[Ask],
-    lives: list[tuple[Callable[[], ms.Engine], int | None]],
+    lives: list[tuple[Callable[[], ms.Engine], Life]],
     order: Order,
     seconds: float = SECONDS,
 ) -> Played:
     keepers = [(Keeper(), Keeper(), Keeper()) for _ in asks]
     schemas: list[pa.Schema] = []
     try:
-        for make, upto in lives:
-            schemas = _life(case, asks, make(), upto, order, keepers, seconds)
+        for make, life in lives:
+            with pulled(*life.crash) if life.crash else nullcontext(Plug(0)) as plug:
+                try:
+                    schemas = _life(case, asks, make(), life.epochs, order, keepers, seconds)
+                except ms.RunError:
+                    if not plug.pulled:
+                        raise
     except ms.MillstreamError as error:
         return Played(refused=_reason(error))
     except FaultError:
@@ -129,7 +145,7 @@ def _life(
     seconds: float,
 ) -> list[pa.Schema]:
     streams: Streams = {
-        one.name: engine.stream(one.name, one.source(upto, order), schema=one.schema, progress=one.progress)
+        one.name: engine.stream(one.name, one.source(upto, order), schema=one.declared, progress=one.progress)
         for one in case.feeds.values()
     }
     queries = [ask(engine, streams) for ask in asks]

@@ -8,10 +8,11 @@ from typing import Any
 import millstream as ms
 from fuzz.aggregate_questions import split
 from fuzz.compare import key_of
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
 from fuzz.row_questions import CONDITIONS
-from fuzz.values import Column, Row
+from fuzz.values import TICK, Column, Row
+from millstream.core.quote import quoted
 
 BOTH = ("s", "t")
 HOW = ("inner", "left", "right", "full", "semi", "anti")
@@ -19,7 +20,7 @@ HOW = ("inner", "left", "right", "full", "semi", "anti")
 
 def sides(streams: Streams, feed: Feed, keys: list[Column]) -> tuple[ms.Query, ms.Query]:
     """Both streams with names of their own."""
-    ts = "`" + feed.ts.replace("`", "``") + "`"
+    ts = quoted(feed.ts)
     both = [
         streams[name].select(f"{ts} AS {p}t", *(f"{one.sql} AS {p}k{i}" for i, one in enumerate(keys)), f"id AS {p}id")
         for name, p in (("s", "l"), ("t", "r"))
@@ -74,7 +75,7 @@ def joined(rnd: random.Random, feed: Feed) -> Question:
 
 
 def _statement(feed: Feed, keys: list[Column], how: str, low: int, high: int, where: str) -> str:
-    ts = "`" + feed.ts.replace("`", "``") + "`"
+    ts = quoted(feed.ts)
     word = {"full": "FULL OUTER", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}.get(how, how.upper())
     parts = [f"s.{one.sql} = t.{one.sql}" for one in keys]
     parts.append(f"t.{ts} BETWEEN s.{ts} {feed.clock.shift(low)} AND s.{ts} {feed.clock.shift(high)}")
@@ -126,7 +127,13 @@ def as_of(rnd: random.Random, feed: Feed) -> Question:
         return out
 
     what = f"{how} as-of join on {[one.name for one in keys]} within {within} strict={strict}"
-    return Question(what=what, ask=ask, answer=answer, reads=BOTH)
+    ts = quoted(feed.ts)
+    parts = [f"a.k{i} = b.k{i}" for i in range(len(keys))] + [f"a.at {'>' if strict else '>='} b.at"]
+    parts += [] if within is None else [f"b.at >= a.at {feed.clock.shift(-within)}"]
+    columns = ", ".join([f"{ts} AS at", *(f"{one.sql} AS k{i}" for i, one in enumerate(keys)), "id"])
+    sql = f"SELECT a.id AS lid, b.id AS rid FROM (SELECT {columns} FROM s) a ASOF {'LEFT ' if how == 'left' else ''}"
+    sql += f"JOIN (SELECT {columns} FROM t) b ON {' AND '.join(parts)}"
+    return Question(what=what, ask=ask, answer=answer, reads=BOTH, sql=sql)
 
 
 def united(rnd: random.Random, feed: Feed) -> Question:
@@ -149,14 +156,20 @@ def united(rnd: random.Random, feed: Feed) -> Question:
             for g in split(rows, ("__w", *keys))
         ]  # fmt: skip
 
-    return Question(what=f"union in windows of {size} by {keys}", ask=ask, answer=answer, reads=BOTH)
+    groups = ", ".join(map(quoted, keys))
+    sql = f"SELECT {groups}{', ' if groups else ''}count(*) AS n, sum(id) AS ids FROM ({rnd.choice(UNIONS)}) "
+    sql += f"[RANGE {feed.clock.sql_span(size)}, WATTR {quoted(feed.ts)}]{' GROUP BY ' if groups else ''}{groups}"
+    return Question(what=f"union in windows of {size} by {keys}", ask=ask, answer=answer, reads=BOTH, sql=sql)
+
+
+UNIONS = ("SELECT * FROM s UNION ALL SELECT * FROM t", "SELECT * FROM s UNION t")
 
 
 def compared(rnd: random.Random, feed: Feed) -> Question:
     """Rows of one stream that the other has, or has not; null equals null."""
     keys = rnd.sample(feed.columns, min(len(feed.columns), rnd.randint(0, 2)))
     also = rnd.random() < 0.5
-    ts = "`" + feed.ts.replace("`", "``") + "`"
+    ts = quoted(feed.ts)
     names = tuple(f"k{i}" for i in range(len(keys)))
 
     def ask(_: ms.Engine, streams: Streams) -> ms.Query:
@@ -177,7 +190,10 @@ def compared(rnd: random.Random, feed: Feed) -> Question:
         every = [group[0] for group in split(left, ("at", *names))]
         return [row for row in every if (tuple(key_of(row[name]) for name in ("at", *names)) in there) == also]
 
-    return Question(what=f"{'intersect' if also else 'difference'} by {names}", ask=ask, answer=answer, reads=BOTH)
+    columns = ", ".join([f"{ts} AS at", *(f"{one.sql} AS k{i}" for i, one in enumerate(keys))])
+    sql = f"SELECT {columns} FROM s {'INTERSECT' if also else 'EXCEPT'} SELECT {columns} FROM t"
+    what = f"{'intersect' if also else 'difference'} by {names}"
+    return Question(what=what, ask=ask, answer=answer, reads=BOTH, sql=sql)
 
 
 KINDS = (joined, joined, joined, as_of, united, compared)

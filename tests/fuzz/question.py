@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import millstream as ms
 from fuzz.values import Row
@@ -32,6 +31,7 @@ class Question:
     """The columns that are floats computed in any order."""
     arrival: bool = False
     """May the answer depend on the order of arrival?"""
+    filtered: bool = False
+    """Are there conditions on results, which may come before or after one is rejected?"""
     parts: tuple[Callable[[ms.Engine, Streams], ms.Query], ...] = ()
     """Queries whose answers together are this one's (the three cases of a condition)."""
-    tables: dict[str, Any] = field(default_factory=dict[str, Any])

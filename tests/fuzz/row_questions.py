@@ -11,9 +11,10 @@ import millstream as ms
 from fuzz.aggregate_questions import split
 from fuzz.compare import key_of
 from fuzz.conditions import condition, order_of
-from fuzz.feed import TICK, Feed
+from fuzz.feed import Feed
 from fuzz.question import Question, Streams
-from fuzz.values import Column, Row
+from fuzz.values import TICK, Column, Row
+from millstream.core.quote import quoted
 
 
 def filtered(rnd: random.Random, feed: Feed) -> Question:
@@ -88,7 +89,10 @@ def firsts(rnd: random.Random, feed: Feed) -> Question:
             out += [{**row, "place": i} for i, row in enumerate(ordered[:n], 1)]
         return out
 
-    return Question(what=f"top {n} per {keys} by {one.name} down={down}", ask=ask, answer=answer)
+    order = f"{one.sql}{' DESC' if down else ''}, id"
+    number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(map(quoted, keys))} ORDER BY {order})"
+    sql = f"SELECT * FROM (SELECT *, {number} AS place FROM s) WHERE place <= {n}"
+    return Question(what=f"top {n} per {keys} by {one.name} down={down}", ask=ask, answer=answer, sql=sql)
 
 
 def enriched(rnd: random.Random, feed: Feed) -> Question:
@@ -118,7 +122,15 @@ def enriched(rnd: random.Random, feed: Feed) -> Question:
                 out.append({"id": row["id"], "tid": None})
         return out
 
-    return Question(what=f"enrich {how} on {[one.name for one in keys]} where {where!r}", ask=ask, answer=answer)
+    parts = [f"s.{one.sql} = known.t{i}" for i, one in enumerate(keys)] + ([f"({where})"] if where else [])
+    text = f"SELECT id, tid FROM s {'LEFT ' if how == 'left' else ''}JOIN known ON {' AND '.join(parts)}"
+
+    def by_statement(engine: ms.Engine, _: Streams) -> ms.Query:
+        engine.table("known", table)
+        return engine.sql(text)
+
+    what = f"enrich {how} on {[one.name for one in keys]} where {where!r}"
+    return Question(what=what, ask=ask, answer=answer, others=(by_statement,))
 
 
 CONDITIONS: tuple[tuple[str, Callable[[int, int], bool]], ...] = (

@@ -28,18 +28,28 @@ def plain() -> Any:
     made = session().newSession()
     made.conf.set("spark.sql.codegen.wholeStage", "false")
     made.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    made.conf.set("spark.sql.ansi.enabled", "true")
     made.conf.set("spark.sql.session.timeZone", "UTC")
     frame = made.createDataFrame(EDGES)
     frame.withColumn("nt", frame["nt"].cast("timestamp_ntz")).createOrReplaceTempView("edges")
     return made
 
 
-@pytest.mark.parametrize("seed", [7])
-def test_composed_expressions_mean_what_they_mean_in_spark(plain: Any, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "settings"),
+    [
+        (7, Settings()),
+        (8, Settings(ansi=False, zone="Europe/Berlin")),
+        (9, Settings(zone="America/New_York")),
+        (10, Settings(ansi=False, zone="Asia/Kolkata")),
+    ],
+    ids=str,
+)
+def test_composed_expressions_mean_what_they_mean_in_spark(plain: Any, seed: int, settings: Settings) -> None:
     rnd = random.Random(seed)
     texts = [expressed(rnd)[0] for _ in range(CASES)]
-    ours = {text: evaluate([expression(text, EDGES.schema, Settings())], EDGES) for text in texts}
+    ours = {text: evaluate([expression(text, EDGES.schema, settings)], EDGES) for text in texts}
+    plain.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
+    plain.conf.set("spark.sql.session.timeZone", settings.zone)
 
     assert [] == wrong(plain, ours)
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 from millstream.core.quote import quoted, text
 
 Row = dict[str, Any]
+TICK = "__tick"
+"""Where the oracle's rows keep their time as an integer."""
 NAN, INF = float("nan"), float("inf")
 NAMES = (
     "k", "v", "my col", "a.b", "a`b", "it's", 'q"q', "Preis €", "日本", "select", "order", "Key", "KEY", "x-y", "1st",
@@ -71,7 +73,7 @@ class Column:
             case "date":
                 return f"DATE '{value.isoformat()}'"
             case "timestamp":
-                return f"TIMESTAMP '{value.strftime('%Y-%m-%d %H:%M:%S.%f')}'"
+                return f"TIMESTAMP '{value.strftime('%Y-%m-%d %H:%M:%S.%f')}Z'"
             case "ntz":
                 return f"TIMESTAMP_NTZ '{value.strftime('%Y-%m-%d %H:%M:%S.%f')}'"
             case "float32" | "float64":

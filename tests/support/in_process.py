@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark import cloudpickle
 
 import millstream as ms
+from millstream.core.settings import PLAIN, Settings
 from millstream.runtime.durable.jobs import Arrivals, LocalJobs
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, Report
@@ -36,8 +37,14 @@ class InProcessJobs(LocalJobs):
         return [Report.unpack(parcel.blob) for parcel in parcels]
 
 
-def engine(checkpoint: Path, partitions: int) -> ms.Engine:
+def engine(checkpoint: Path, partitions: int, settings: Settings = PLAIN) -> ms.Engine:
     """An engine on this host."""
-    made = ms.Engine(host="local", checkpoint=checkpoint, partitions=partitions)
+    made = ms.Engine(
+        host="local",
+        checkpoint=checkpoint,
+        partitions=partitions,
+        ansi=settings.ansi,
+        time_zone=settings.zone,
+    )
     made.host.jobs = InProcessJobs()
     return made

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import millstream as ms
@@ -73,3 +74,23 @@ def test_a_wide_row_leaves_when_its_end_is_passed() -> None:
 
     assert [5, 10] == sorted(query.table()["window_end"].to_pylist())
     assert "refused" not in str(engine.check())
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_ranges_beyond_a_day_are_as_long_on_a_day_of_25_hours(zone: str) -> None:
+    rows = [{"ts": datetime(2024, 10, 26, 20, tzinfo=UTC) + timedelta(hours=i), "k": "a", "v": i} for i in range(30)]
+
+    long, wide = answers(rows, ["1 hour", "30 hours"], "1 hour", ms.Engine(host="local", time_zone=zone))
+
+    hours = {
+        row["window_end"]: row["n"] for row in long if row["window_end"] - row["window_start"] > timedelta(hours=1)
+    }
+    assert hours == {row["window_end"]: row["n_30h"] for row in wide}
+
+
+@pytest.mark.parametrize(("ranges", "slide"), [(["500 ns", "2 us"], "1 us"), (["1 us", "2 us"], "500 ns")])
+def test_edges_between_two_microseconds_are_refused(ranges: list[str], slide: str) -> None:
+    stream = ms.Engine(host="local").stream("s", pa.table({"ts": pa.array([100, 700], pa.timestamp("ns"))}))
+
+    with pytest.raises(ms.PlanError, match="500 ns, which is no number of microseconds"):
+        stream.window("ts", range=ranges, slide=slide).agg(n=ms.count(), wide=True)

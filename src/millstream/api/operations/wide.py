@@ -33,6 +33,7 @@ def wide(
     long: Query, windows: Sequence[Sliding], domain: Domain, groups: Sequence[str], calls: Mapping[str, AggregateCall]
 ) -> Query:
     """One row for each window end and group; of each aggregate a column for each range, such as `n_1m` and `n_1h`."""
+    _check_fine(domain, windows)
     picked: dict[str, Any] = {}
     leaving = [f"window_start AS {quoted('window_end')}", *map(quoted, groups)]
     for name, call in calls.items():
@@ -40,12 +41,25 @@ def wide(
             column = f"{name}_{label(domain, window.size)}"
             if column in picked or column in groups:
                 raise PlanError(f"two columns would be named {column!r}", hint="Give the aggregate another name.")
-            picked[column] = AggregateCall("first", (quoted(name),), f"{_start(domain, window.size)} = window_start")
+            picked[column] = AggregateCall("first", (quoted(name),), _spans(domain, window.size))
             value = f"coalesce({quoted(column)}, 0)" if call.function in _COUNTS else quoted(column)
             leaving.append(f"{value} AS {quoted(column)}")
     # The rows of one end are complete together: a window of one tick on it gathers them.
     gathered = long.window("window_end", range=_tick(domain)).group_by(*groups).agg(**picked)
     return gathered.select(*leaving)
+
+
+def _check_fine(domain: Domain, windows: Sequence[Sliding]) -> None:
+    """Refuse edges between two microseconds, the finest that a condition can tell apart."""
+    if domain.kind is not Kind.TIMESTAMP or domain.unit != "ns":
+        return
+    for window in windows:
+        for what, length in (("range", window.size), ("slide", window.slide), ("start", window.start or 0)):
+            if length % 1000:
+                raise PlanError(
+                    f"wide=True with a {what} of {length} ns, which is no number of microseconds",
+                    hint="Leave wide out: the long results have every range.",
+                )
 
 
 def label(domain: Domain, size: int) -> str:
@@ -73,17 +87,21 @@ def label(domain: Domain, size: int) -> str:
             return str(Decimal(size).scaleb(-domain.scale)).replace(".", "_")
 
 
-def _start(domain: Domain, size: int) -> str:
-    """Where a window of this size begins, from where it ends."""
+def _spans(domain: Domain, size: int) -> str:
+    """The condition that a window is of this size."""
     match domain.kind:
         case Kind.TIMESTAMP:
-            return f"window_end - INTERVAL '{size * 1_000_000 // TICKS_PER_SECOND[domain.unit]}' MICROSECOND"
+            micros = size * 1_000_000 // TICKS_PER_SECOND[domain.unit]
+            if domain.zone is None:
+                return f"window_end - INTERVAL '{micros}' MICROSECOND = window_start"
+            # Intervals count the days of the clock on the wall, and some of those have 23 or 25 hours.
+            return f"unix_micros(window_end) - {micros} = unix_micros(window_start)"
         case Kind.DATE:
-            return f"date_sub(window_end, {size})"
+            return f"date_sub(window_end, {size}) = window_start"
         case Kind.INTEGER:
-            return f"window_end - {size}"
+            return f"window_end - {size} = window_start"
         case Kind.DECIMAL:
-            return f"window_end - {Decimal(size).scaleb(-domain.scale)}"
+            return f"window_end - {Decimal(size).scaleb(-domain.scale)} = window_start"
 
 
 def _tick(domain: Domain) -> Any:

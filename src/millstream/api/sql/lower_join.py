@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -14,7 +16,7 @@ from millstream.api.sql.lower_as_of import as_of
 from millstream.api.sql.lower_enrich import looked_up
 from millstream.api.stream import Stream
 from millstream.api.table import Table
-from millstream.core.domain import Domain
+from millstream.core.domain import Domain, Kind
 from millstream.core.expression import Expression
 from millstream.core.problem import Problem
 from millstream.plan import nodes
@@ -375,6 +377,13 @@ _EXAMPLE = "Write FROM a [RANGE 3 minutes, WATTR ts], b [RANGE 2 minutes, WATTR 
 
 
 def _ticks(limit: Limit, domain: Domain) -> tuple[int, bool]:
+    """A limit in ticks, and whether it is strict; one between two ticks is the next that is allowed."""
+    numbers = [sign * Decimal(value) for sign, value in limit.terms if not isinstance(value, str)]
+    if len(numbers) == len(limit.terms) and domain.kind in (Kind.INTEGER, Kind.DECIMAL):
+        exact = sum(numbers, Decimal(0)).scaleb(domain.scale)
+        whole = math.ceil(exact) if limit.least else math.floor(exact)
+        length = whole if domain.kind is Kind.INTEGER else Decimal(whole).scaleb(-domain.scale)
+        return domain.span(length, what="the limit"), limit.strict and whole == exact
     return sum(sign * domain.span(value, what="the limit") for sign, value in limit.terms), limit.strict
 
 

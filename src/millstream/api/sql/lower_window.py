@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from millstream.api.operations.windowed import Windowed
 from millstream.api.sql.blame import at
@@ -35,7 +37,7 @@ def windowed(stream: Stream, window: sql.Window, names: Names, problems: list[Pr
                     attribute,
                     range="all",
                     slide=window.slide.value,
-                    start=window.start,
+                    start=_begin(stream, window, attribute),
                     partition_by=keys,
                     flush=window.flush,
                 )
@@ -81,10 +83,22 @@ def _sliding(stream: Stream, window: sql.Sliding, attribute: str, keys: list[str
         attribute,
         range=[one.value for one in (window.range, *window.more)] if window.more else window.range.value,
         slide=slide_by,
-        start=window.start,
+        start=_begin(stream, window, attribute),
         partition_by=keys,
         flush=window.flush,
     )
+
+
+def _begin(stream: Stream, window: sql.Sliding | sql.Growing, attribute: str | None) -> Any:
+    """Where windows begin to count; a time that is written without a zone is one of the engine's, as in expressions."""
+    start, domain = window.start, _domain(stream, str(attribute))
+    if not isinstance(start, str) or domain.kind is not Kind.TIMESTAMP or domain.zone is None:
+        return start
+    try:
+        moment = datetime.fromisoformat(start)
+    except ValueError:  # the domain says what is wrong
+        return start
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(stream.engine.settings.zone))
 
 
 def _cumulating(stream: Stream, window: sql.Cumulating, attribute: str, keys: list[str]) -> Windowed:

@@ -6,8 +6,10 @@ condition more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -29,7 +31,7 @@ class Limit:
     right: str
     least: bool
     strict: bool
-    terms: tuple[tuple[int, str | int], ...]
+    terms: tuple[tuple[int, str | int | Decimal], ...]
     """Lengths, each with its sign."""
     tree: exp.Expr
     """The condition that it is."""
@@ -150,7 +152,7 @@ def _limit(part: exp.Binary, side_of: Callable[[str], int | None]) -> Limit | No
     )
 
 
-_Linear = tuple[list[tuple[str, int]], list[tuple[int, str | int]]]
+_Linear = tuple[list[tuple[str, int]], list[tuple[int, str | int | Decimal]]]
 
 
 def _linear(tree: exp.Expr, sign: int = 1) -> _Linear | None:
@@ -172,5 +174,7 @@ def _linear(tree: exp.Expr, sign: int = 1) -> _Linear | None:
             return [], [(sign, text if unit is None else f"{text} {unit.name}")]
         case exp.Literal() if not tree.is_string and tree.name.isdecimal():
             return [], [(sign, int(tree.name))]
+        case exp.Literal() if not tree.is_string and re.fullmatch(r"\d*\.\d+", tree.name):
+            return [], [(sign, Decimal(tree.name))]
         case _:
             return None

@@ -191,7 +191,7 @@ class _Given:
         piece = self.values.get("START")
         if piece is None:
             return None
-        text = re.sub(r"^(timestamp|date)\b", "", str(piece), flags=re.IGNORECASE).strip().strip("'\"")
+        text = re.sub(r"^(timestamp(_ntz|_ltz)?|date)\b", "", str(piece), flags=re.IGNORECASE).strip().strip("'\"")
         return int(text) if re.fullmatch(r"-?\d+", text) else text
 
     def _flush(self) -> Flush | None:
