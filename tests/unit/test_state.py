@@ -29,7 +29,7 @@ from millstream.kernels.partials import KEY
 from millstream.kernels.partition import partition_of
 from millstream.ops.ingest import observe
 from millstream.plan.plan import Plan
-from millstream.runtime.durable.ledger import Ledger, merge_seen, settle_keys
+from millstream.runtime.durable.ledger import Ledger, merge_seen, name_nodes
 from millstream.runtime.durable.migrate import check_states
 from millstream.runtime.plain_progress import pattern_from, pattern_plain, progress_from, progress_plain
 from millstream.runtime.sinks.owner import Owner
@@ -409,8 +409,8 @@ def program(partitions: int, *names: str, **window: Any) -> Program:
 def test_state_is_cut_anew_for_another_number_of_partitions(tmp_path: Path) -> None:
     two, five = program(2, "q"), program(5, "q")
     ledger = Ledger(sequence=4)
-    ledger.operators = settle_keys(two, {})
-    settle_keys(five, ledger.operators)
+    ledger.operators = name_nodes(two, {})
+    name_nodes(five, ledger.operators)
     (stop, _) = next(two.stops())
     key = two.keys[stop]
     storage = LocalStorage(tmp_path)
@@ -447,7 +447,7 @@ def test_of_two_copies_of_a_fact_the_greater_is_true() -> None:
 def test_a_new_segment_is_never_taken_for_one_that_was_dropped(tmp_path: Path) -> None:
     # Python gives the identity of an object that is gone to the next one: the first must not go while that matters.
     made = program(1, "q")
-    settle_keys(made, {})
+    name_nodes(made, {})
     (stop, _) = next(made.stops())
     written = write_table(LocalStorage(tmp_path), "old.arrow", TABLE)
     on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": written})
@@ -469,7 +469,7 @@ def test_a_new_segment_is_never_taken_for_one_that_was_dropped(tmp_path: Path) -
 
 def test_a_segment_that_stays_is_not_written_again(tmp_path: Path) -> None:
     made = program(1, "q")
-    settle_keys(made, {})
+    name_nodes(made, {})
     (stop, _) = next(made.stops())
     on_disk = SavedSegment(made.keys[stop], 0, 1, 3, {"fixed": write_table(LocalStorage(tmp_path), "old.arrow", TABLE)})
     order = Order(5, LocalStorage(tmp_path), {}, {}, {}, {(stop, 0): [on_disk]}, keys=made.keys, attempt="cafe")
@@ -602,7 +602,7 @@ def reported(program: Program, partition: int, **more: Any) -> Report:
 
 def test_a_partition_that_did_not_run_is_noticed() -> None:
     made = program(3, "q")
-    ledger = Ledger(operators=settle_keys(made, {}))
+    ledger = Ledger(operators=name_nodes(made, {}))
 
     with pytest.raises(RunError, match="partition 1 of 3 was left out"):
         ledger.absorb(made, [reported(made, 0), reported(made, 2)])
@@ -610,7 +610,7 @@ def test_a_partition_that_did_not_run_is_noticed() -> None:
 
 def test_the_ledger_is_the_same_from_its_manifest() -> None:
     made = program(2, "q")
-    ledger = Ledger(operators=settle_keys(made, {}), frames=["s"], epoch=4, sequence=6)
+    ledger = Ledger(operators=name_nodes(made, {}), frames=["s"], epoch=4, sequence=6)
     (stop, _) = next(made.stops())
     source = next(n for n in made.nodes if type(n).__name__ == "Source")
     written = Written("state/x.arrow", 10, 20, 30)
@@ -634,17 +634,17 @@ def test_the_ledger_is_the_same_from_its_manifest() -> None:
 def test_queries_that_look_the_same_keep_their_state_apart() -> None:
     twins = program(2, "one", "two")
 
-    names = settle_keys(twins, {})
+    names = name_nodes(twins, {})
 
     assert names["one"][0] == names["two"][0]  # one stream
     assert names["one"][1] != names["two"][1]
 
 
 def test_a_query_keeps_its_state_when_others_come_and_go() -> None:
-    both = settle_keys(program(2, "one", "two"), {})
+    both = name_nodes(program(2, "one", "two"), {})
 
-    alone = settle_keys(program(2, "two"), both)
-    among = settle_keys(program(2, "zero", "two", "one"), alone)
+    alone = name_nodes(program(2, "two"), both)
+    among = name_nodes(program(2, "zero", "two", "one"), alone)
 
     assert both["two"] == alone["two"] == among["two"]
     assert len({among[name][1] for name in among}) == 3
@@ -656,7 +656,7 @@ def check(before: Manifest, now: Program) -> None:
 
 
 def test_what_changed_in_a_query_is_named() -> None:
-    before = Ledger(operators=settle_keys(program(2, "q"), {})).manifest(program(2, "q", "gone"), "0", [])
+    before = Ledger(operators=name_nodes(program(2, "q"), {})).manifest(program(2, "q", "gone"), "0", [])
 
     check(before, program(3, "q", "new"))
     with pytest.raises(StateError) as caught:

@@ -17,7 +17,7 @@ from millstream.runtime.batch import REASON, UNREADABLE
 from millstream.runtime.sources.contents import unpacked
 from millstream.runtime.sources.csv_file import read_text
 from millstream.spark.paths.frames import ArrowFunction
-from millstream.spark.worker import settle_worker
+from millstream.spark.worker import freeze_worker
 
 WHOLE = (
     StructType()
@@ -42,7 +42,7 @@ def _reading(schema: pa.Schema, out: pa.Schema) -> ArrowFunction:
     """The function that reads whole files."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         for batch in batches:
             for path, content in zip(batch["path"], batch["content"], strict=True):
                 for table in _tables(PurePosixPath(path.as_py()), content.as_py(), schema, out):

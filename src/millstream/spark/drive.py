@@ -20,7 +20,7 @@ from millstream.spark.agreement import check_next
 from millstream.spark.follow import follow
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.frames import Tags, tagged
-from millstream.spark.session import settle_session
+from millstream.spark.session import prepare_session
 
 if TYPE_CHECKING:
     from millstream.spark.host import SparkHost
@@ -48,7 +48,7 @@ class SparkDrive(Drive):
                 return
             check_next(host.ledger, host.checkpoint, epoch)
             if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
-                settle_session(frame.sparkSession, host.partitions, host.settings)
+                prepare_session(frame.sparkSession, host.partitions, host.settings)
                 settled.set()
             self.step(SparkArrivals(self.next_local(), frame, tags), epoch)
 

@@ -56,7 +56,7 @@ def settings_of(session: SparkSession | None) -> Settings:
     return Settings(ansi=conf.get("spark.sql.ansi.enabled") == "true", zone=_UTC.get(zone, zone))
 
 
-def settle_session(session: SparkSession, partitions: int, settings: Settings) -> None:
+def prepare_session(session: SparkSession, partitions: int, settings: Settings) -> None:
     """Have an epoch's shuffles end in just so many partitions, and Spark compute as kernels do.
 
     The session is the stream's own, and nobody else's.

@@ -7,13 +7,13 @@ import gc
 _settled: list[bool] = []
 
 
-def settle_worker() -> None:
+def freeze_worker() -> None:
     """Take what a worker has loaded out of the garbage collector's sight, the first time.
 
     Spark collects garbage after every task. With Arrow, NumPy and this package loaded that takes longer than the
     task of a small epoch, though none of it is ever garbage.
 
-    >>> settle_worker()
+    >>> freeze_worker()
     >>> gc.get_freeze_count() > 0
     True
     """

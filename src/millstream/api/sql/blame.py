@@ -36,7 +36,7 @@ def blame(piece: Piece, error: MillstreamError) -> Problem:
     return where.problem(f'there is no function "{name}"', error.hint)
 
 
-def settle(problems: list[Problem]) -> None:
+def refuse_problems(problems: list[Problem]) -> None:
     """Stop here if there are problems; if all of them are things we cannot do yet, say that."""
     if problems:
         raise sql_error(problems)

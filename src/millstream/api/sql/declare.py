@@ -11,7 +11,7 @@ from millstream.api import progress as promise
 from millstream.api.query import Query
 from millstream.api.rate import Rate
 from millstream.api.schema import arrow_type
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.catalog import Catalog
 from millstream.api.table import Table
 from millstream.core.errors import SourceError, nearest
@@ -51,24 +51,24 @@ def declare(engine: Engine, statement: sql.CreateStream) -> Query:
         with at(column.kind, problems):
             fields.append(pa.field(column.name.text, arrow_type(read_type(column.kind))))
     options = _options(statement, problems)
-    settle(problems)
+    refuse_problems(problems)
     schema = pa.schema(fields) if fields else None
     source: Any = None
     known: list[str] = []
     with at(statement.format.piece if statement.path is None else statement.path.piece, problems):
         source = _source(engine, statement, schema, options)
         known = [name for name in source.schema.names if name not in APART]
-    settle(problems)
+    refuse_problems(problems)
     made: Any = None
     if statement.progress is not None:
         progress = _respelled(statement.progress, known, problems)
-        settle(problems)
+        refuse_problems(problems)
         with at(statement.progress.piece, problems):
             made = _promise(progress)
-    settle(problems)
+    refuse_problems(problems)
     with at((statement.progress or statement.name).piece, problems):
         stream = engine.stream(statement.name.text, source, progress=made)
-    settle(problems)
+    refuse_problems(problems)
     engine._statements[name.text] = text
     return Query(engine, stream.node)
 
@@ -91,7 +91,7 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
         for name, _ in statement.options
         if name.text.lower() not in known
     ]
-    settle(problems)
+    refuse_problems(problems)
     schema = pa.schema(fields) if fields else None
     pattern = next((value for name, value in statement.options if name.text.lower() == "pattern"), "*")
     path, kind = statement.path.text, statement.format.text
@@ -101,7 +101,7 @@ def declare_table(engine: Engine, statement: sql.CreateTable) -> Table:
     with at(statement.path.piece, problems):
         # Read anew each time: files that came since are part of the table.
         return engine.table(statement.name.text, lambda: files(path, kind, schema=schema, pattern=pattern))
-    settle(problems)
+    refuse_problems(problems)
     raise AssertionError
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.api.output import Output
 from millstream.api.query import Query
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.catalog import Catalog
 from millstream.api.sql.declare import declare, said
 from millstream.api.sql.lower import lower
@@ -77,7 +77,7 @@ def _view(engine: Engine, statement: CreateView) -> Query:
     problems: list[Problem] = []
     with at(statement.name.piece, problems):
         Catalog(engine).add_view(name, query)
-    settle(problems)
+    refuse_problems(problems)
     engine._statements[name] = text
     return query
 
@@ -96,7 +96,7 @@ def _into(found: Query, statement: Insert, name: str | None) -> Query:
         if kind == "memory" and path and name is None:
             query = query.named(path)
         _sink(query, kind, path, statement)
-    settle(problems)
+    refuse_problems(problems)
     return query
 
 
@@ -141,7 +141,7 @@ def into_side(engine: Engine, statement: Insert, side: FromSide) -> Query:
         output = side_output(engine, side)
         with at(side.piece if where is None else where.piece, problems):
             _sink(output, None if statement.format is None else statement.format.text, path, statement)
-        settle(problems)
+        refuse_problems(problems)
         return output.query
-    settle(problems)
+    refuse_problems(problems)
     raise AssertionError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.api.operations.windowed import Windowed
 from millstream.api.query import Query
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.catalog import Catalog
 from millstream.api.sql.delay import promised
 from millstream.api.sql.lower_join import Item, Made, joined
@@ -67,7 +67,7 @@ def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) 
     for side in (query.left, query.right):
         with at(side.piece, problems):
             sides.append(lower(engine, side, local))
-    settle(problems)
+    refuse_problems(problems)
     left, right = sides
     what = query.kind.upper() if isinstance(query, sql.SetCompare) else "union"
     names, others = left.schema.names, right.schema.names
@@ -86,7 +86,7 @@ def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) 
             return made
         both = left.union(right)
         return both.distinct() if query.distinct else both
-    settle(problems)
+    refuse_problems(problems)
     raise AssertionError
 
 
@@ -115,7 +115,7 @@ class _Lowering:
                 raise sql_error(told(error.problems, self.words)) from None
         else:
             made = self._project(select, stream, names)
-        settle(self.problems)
+        refuse_problems(self.problems)
         if not select.distinct:
             return made
         apart = made.distinct()
@@ -130,7 +130,7 @@ class _Lowering:
             made = self._join(select.source, select.where)
             return made.stream, made.names, made.where
         stream, relations = self._from(select.source)
-        settle(self.problems)
+        refuse_problems(self.problems)
         names = Names(tuple(stream.schema.names), relations)
         if select.where is None:
             return stream, names, None
@@ -151,7 +151,7 @@ class _Lowering:
                 for one in source.inputs:
                     with at(one.piece, self.problems):
                         parts.append(self._from(one))
-                settle(self.problems)
+                refuse_problems(self.problems)
                 first, *others = (stream for stream, _ in parts)
                 with at(source.piece, self.problems):
                     first = first.union(*others)
@@ -184,7 +184,7 @@ class _Lowering:
         for one in source.inputs:
             with at(one.piece, self.problems):
                 items.append(self._item(one))
-        settle(self.problems)
+        refuse_problems(self.problems)
         return joined(source, items, where, self.problems)
 
     def _item(self, source: sql.From) -> Item:
@@ -231,7 +231,7 @@ class _Lowering:
         if len(order) > 1 or (order and order[0].descending):
             hint = "Order by the attribute that makes progress alone, without DESC."
             self.problems.append(order[-1].piece.problem("a stream is ordered by one attribute, upwards", hint))
-        settle(self.problems)
+        refuse_problems(self.problems)
         made = stream if numbers.numbering is None else self._numbered(stream, numbers.numbering)
         if [one.name for one in outputs] != list(names.columns) or any(o.text != quoted(o.name) for o in outputs):
             made = self._computed(made, outputs)
@@ -245,24 +245,24 @@ class _Lowering:
         with at(asked.piece, self.problems):
             stream = stream.top(asked.limit, per=asked.keys, by=by, number=NUMBER)
             self.engine.placed(stream.node, asked.piece)
-        settle(self.problems)
+        refuse_problems(self.problems)
         return stream
 
     def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
         made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
         if self.problems and window is not None:
             named(window, names, self.problems)
-        settle(self.problems)
+        refuse_problems(self.problems)
         self.words = words_of(made)
         if made.computed:
             every = [Output(name, quoted(name), select.piece) for name in names.columns]
             stream = self._computed(stream, [*every, *made.computed])
-            settle(self.problems)
+            refuse_problems(self.problems)
         if window is not None:
             cut = windowed(stream, window, names, self.problems)
         else:
             cut = stream.group_by() if made.tick is None else ticking(stream, made.tick)
-        settle(self.problems)
+        refuse_problems(self.problems)
         assert cut is not None
         result = self._called(cut.group_by(*made.groups), made)
         aggregate = next(one for one in reversed(list(nodes.walk(result.node))) if isinstance(one, nodes.Aggregate))
@@ -271,7 +271,7 @@ class _Lowering:
             with at(select.having, self.problems):
                 result = result.where(made.having)
                 result = Query(self.engine, spoken(result.node, self.words))
-        settle(self.problems)
+        refuse_problems(self.problems)
         if select.limit is not None:
             if window is None and made.tick is None:
                 raise select.limit.piece.error("LIMIT has no window to count in", "Give the query a window.")
@@ -294,7 +294,7 @@ class _Lowering:
                 with at(one.piece, self.problems):
                     alone: dict[str, Any] = {one.name: one.call}
                     cut.agg(**alone)
-            settle(self.problems)
+            refuse_problems(self.problems)
             raise
 
     def _computed(self, stream: Stream, outputs: Sequence[Output]) -> Stream:
@@ -306,7 +306,7 @@ class _Lowering:
             for one, text in zip(outputs, texts, strict=True):
                 with at(one.piece, self.problems):
                     stream.select(text)
-            settle(self.problems)
+            refuse_problems(self.problems)
             raise
 
     def _top(self, made: Grouping, result: Query, limit: int) -> Query:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.api.operations.as_of import built_as_of
 from millstream.api.operations.join import shared_domain
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.table import Table
 from millstream.core.domain import Domain
 from millstream.plan import nodes
@@ -29,7 +29,7 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
         if piece is not None
         for tree in conjuncts(piece, step.names, problems, word)
     ]
-    settle(problems)
+    refuse_problems(problems)
     found = taken_apart(parts, step.side)
     for tree in found.rest:
         fact = f"an as-of join has equalities and a comparison of times, and {_written(step, tree)} is neither"
@@ -38,7 +38,7 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
     timed: tuple[str, str] | None = None
     if not found.limits and using:
         timed = keys.pop()
-    settle(problems)
+    refuse_problems(problems)
     own = step.own(step.left), step.own(step.right)
     made: nodes.AsOf | None = None
     with at(clause.piece, problems):
@@ -46,7 +46,7 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
         pairs = [(own[0][a], own[1][b]) for a, b in keys]
         inputs = step.left.node, step.right.node
         made = built_as_of(inputs, clause.how, pairs, times, domain, step.columns(), within=within, strict=strict)
-    settle(problems)
+    refuse_problems(problems)
     assert made is not None
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.api.operations.enrich import built_enrich
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.table import Table
 from millstream.plan import nodes
 from millstream.sql.grammar.join_condition import Tree, conjuncts, taken_apart
@@ -34,7 +34,7 @@ def looked_up(
     if window is not None:
         raise window.piece.error(f'"{table.name}" is a table, which stands still and has no window', "Leave it out.")
     on = [] if clause.condition is None else conjuncts(clause.condition, step.names, problems, "ON")
-    settle(problems)
+    refuse_problems(problems)
     here = taken_apart(on, step.side)
     # WHERE looks at pairs that are made: only in an inner join is that the same as a condition of the pair.
     there = taken_apart(wanted if clause.how == "inner" else [], step.side)
@@ -45,6 +45,6 @@ def looked_up(
     made: nodes.Enrich | None = None
     with at(clause.piece, problems):
         made = built_enrich(step.left.node, table.node, clause.how, keys, step.columns(), step.condition(rest))
-    settle(problems)
+    refuse_problems(problems)
     assert made is not None
     return made, left_over

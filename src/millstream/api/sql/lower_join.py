@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.api.operations.join import built, shared_domain
 from millstream.api.query import Query
-from millstream.api.sql.blame import at, settle
+from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.lower_as_of import as_of
 from millstream.api.sql.lower_enrich import looked_up
 from millstream.api.stream import Stream
@@ -80,7 +80,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
     sides, names = _named(items)
     equal, names = _using(source.joins, sides, names, problems)
     wanted = [] if where is None else conjuncts(where, _alone(source.joins, sides, names), problems, "WHERE")
-    settle(problems)
+    refuse_problems(problems)
     left = sides[0]
     if isinstance(left.stream, Table):
         raise items[0].source.piece.error(
@@ -89,7 +89,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
     for clause, right, keys in zip(source.joins, sides[1:], equal, strict=True):
         place = source.piece if len(items) == 2 else clause.piece
         left, wanted = Step(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
-        settle(problems)
+        refuse_problems(problems)
     assert isinstance(left.stream, Query)
     columns = [one for one in left.names.values() if one in left.stream.schema.names]
     gone = {name: key for key, name in names.qualified.items() if name not in columns}
@@ -97,7 +97,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
     if where is not None:
         fact = "of a SEMI or ANTI JOIN only the left side leaves, and {}.{} is not of it"
         problems += [where.problem(fact.format(*one), "Put the condition into ON.") for one in read]
-        settle(problems)
+        refuse_problems(problems)
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
     leave = replace(names, columns=tuple(columns), qualified=leaving)
     return Made(left.stream, _alone(source.joins, sides, leave), conjunction(wanted))
@@ -192,7 +192,7 @@ def _using(
                 hidden.add(one if clause.how == "right" else other)
         if clause.how not in _LEFT_ONLY:
             leaving.append(right)
-    settle(problems)
+    refuse_problems(problems)
     return out, replace(names, merged=merged, hidden=frozenset(hidden))
 
 
@@ -212,7 +212,7 @@ class Step:
             return self._placed(enriched), left_over
         clause, inner = self.clause, self.clause.how == "inner"
         on = [] if clause.condition is None else conjuncts(clause.condition, self.names, self.problems, "ON")
-        settle(self.problems)
+        refuse_problems(self.problems)
         here = taken_apart(on, self.side)
         here.keys += using
         # WHERE looks at pairs that are made: only in an inner join is that the same as a condition of the pair.
@@ -234,7 +234,7 @@ class Step:
                 self.columns(),
                 self.condition(rest),
             )
-        settle(self.problems)
+        refuse_problems(self.problems)
         assert made is not None
         return self._placed(made), left_over
 
@@ -280,15 +280,15 @@ class Step:
                 self.problems.append(window.piece.problem("a joined stream has a RANGE and nothing else", _EXAMPLE))
             elif window is not None:
                 self.problems += _not_joined(window)
-        settle(self.problems)
+        refuse_problems(self.problems)
         sliding = [window if isinstance(window, sql.Sliding) else None for window in windows]
         if any(sliding):
             with at(self.clause.piece, self.problems):
                 return self._by_windows(sliding)
-            settle(self.problems)
+            refuse_problems(self.problems)
         with at(self.clause.piece, self.problems):
             return self._by_limits([*here.limits, *there.limits])
-        settle(self.problems)
+        refuse_problems(self.problems)
         raise AssertionError
 
     def _by_windows(self, windows: Sequence[sql.Sliding | None]) -> Time:
@@ -315,7 +315,7 @@ class Step:
         for window, side in zip(windows, (self.left, self.right), strict=True):
             item = Names(tuple(side.item.stream.schema.names), side.item.relations)
             column = resolve((window or known).attribute, item, self.problems)
-            settle(self.problems)
+            refuse_problems(self.problems)
             # What has been joined already has the names of a pair.
             out.append(column if side.stream is side.item.stream else side.first[column])
         return out[0], out[1]

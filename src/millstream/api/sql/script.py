@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millstream.api.output import Output
-from millstream.api.sql.blame import settle
+from millstream.api.sql.blame import refuse_problems
 from millstream.api.sql.declare import declare_table
 from millstream.api.sql.execute import into_side, perform
 from millstream.api.sql.lower_side import whole_side
@@ -84,7 +84,7 @@ class Script:
         `show` is what to do with the query of a plain SELECT; without it, its rows are kept in memory.
         """
         problems = [one for done in self.check(engine, show=show) for one in done.problems]
-        settle(problems)
+        refuse_problems(problems)
         return [done.query for done in self.done if done.runs and done.query is not None]
 
     def check(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Done]:

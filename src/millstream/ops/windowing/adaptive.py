@@ -66,11 +66,11 @@ class Adaptive(Wid):
         kept = rows.select(self.visible.columns).append_column(KEY, pa.array(ticks)).filter(pa.array(inside))
         if kept.num_rows:
             self._note(ticks, low[inside], high[inside])
-            self._settle(pa.concat_tables([*self._tables(_LAZY), kept]).combine_chunks(), self._eager())
+            self._reshape(pa.concat_tables([*self._tables(_LAZY), kept]).combine_chunks(), self._eager())
             self.meter.accepted += kept.num_rows
         return []
 
-    def _settle(self, lazy: pa.Table, eager: Bundle | None, *, thin: bool = False) -> None:
+    def _reshape(self, lazy: pa.Table, eager: Bundle | None, *, thin: bool = False) -> None:
         """Give every group the form that its volume asks for; groups thin out only when windows close."""
         fixed = lazy.slice(0, 0) if eager is None else eager.fixed
         row_group, cell_group, groups = self.partials.align(lazy, fixed)
@@ -114,7 +114,7 @@ class Adaptive(Wid):
         if not leaving:
             return []
         self._refresh(now)
-        self._settle(self._no_rows() if lazy is None else lazy, eager, thin=True)
+        self._reshape(self._no_rows() if lazy is None else lazy, eager, thin=True)
         self._forget_opened()
         out = self.partials.merge(leaving)
         answers = self.partials.lower(out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.core.progress import Progress
-from millstream.runtime.durable.ledger import settle_keys
+from millstream.runtime.durable.ledger import name_nodes
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.staging import leaving
 
@@ -27,7 +27,7 @@ def drain_query(host: DurableHost, name: str) -> None:
     host.program = alone
     try:
         order = host.order({source.name: Progress(ended=True) for source in host.source_nodes()}, "all")
-        reports = host.jobs.settle(alone, order, f"drain {name}") if alone.depth else []
+        reports = host.jobs.learn(alone, order, f"drain {name}") if alone.depth else []
         host.take_in(order, reports)
     finally:
         host.program = whole
@@ -36,7 +36,7 @@ def drain_query(host: DurableHost, name: str) -> None:
     ledger.segments, ledger.facts = others, facts
     del ledger.operators[name]
     host.program = Program([one for one in whole.targets if one.name != name], host.partitions)
-    ledger.welcome(settle_keys(host.program, ledger.operators))
+    ledger.welcome(name_nodes(host.program, ledger.operators))
     ledger.forget(host.program)
     host.commit(leaving(reports), ledger.epoch)
     del host.queries[name]

@@ -31,7 +31,7 @@ from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
-from millstream.runtime.durable.ledger import Ledger, StreamLedger, settle_keys
+from millstream.runtime.durable.ledger import Ledger, StreamLedger, name_nodes
 from millstream.runtime.durable.migrate import held_by, renamed
 from millstream.runtime.durable.outlets import for_workers
 from millstream.runtime.durable.report import progress_report, rows_by_stream
@@ -229,7 +229,7 @@ class DurableHost(NoFrames):
         if not self._opened:
             rewind(self, manifest, plan)
         claim_folders(self.queries.values(), self.id, self.formerly)
-        self.ledger.welcome(settle_keys(self.program, self.ledger.operators))
+        self.ledger.welcome(name_nodes(self.program, self.ledger.operators))
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)
@@ -295,7 +295,7 @@ class DurableHost(NoFrames):
             return
         began = time.monotonic()
         order = self.order(target, let)
-        reports = self.jobs.settle(self.program, order, "flush")
+        reports = self.jobs.learn(self.program, order, "flush")
         for name, progress in target.items():
             streams[name].known = progress
         self.take_in(order, reports)

@@ -29,7 +29,7 @@ class Jobs(Protocol):
         """Rows enter, and meet at each level of stops; `what` names the step for those who watch."""
         ...
 
-    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
+    def learn(self, program: Program, order: Order, what: str) -> list[Report]:
         """No rows: operators only learn what is known."""
         ...
 
@@ -44,7 +44,7 @@ class LocalJobs:
             parcels += enter(program, order, {name: (rows, bad)}, task)
         return self._met(program, order, parcels)
 
-    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
+    def learn(self, program: Program, order: Order, what: str) -> list[Report]:
         """No rows: operators only learn what is known."""
         return self._met(program, order, [])
 

@@ -234,7 +234,7 @@ class Ledger:
         )
 
 
-def settle_keys(program: Program, known: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def name_nodes(program: Program, known: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Name the program's nodes for the state they keep; returns the names by query, inputs first.
 
     A node of a query that is `known` keeps the name it had, whatever queries come and go beside it. A new one is

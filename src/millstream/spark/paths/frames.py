@@ -22,7 +22,7 @@ from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, from_batch, pack_table, to_batch, unpack_table
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.task import enter, enter_and_meet, meet_at
-from millstream.spark.worker import settle_worker
+from millstream.spark.worker import freeze_worker
 
 # As a type: a text would be parsed anew for every job.
 PARCEL = (
@@ -131,7 +131,7 @@ def entering(program: Program, order: Order, tags: Tags) -> ArrowFunction:
     """The function that takes a partition of (tagged) rows in."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         arrivals = tags.read(batches)
         if arrivals:
             yield from _handed_on(enter(program, order, arrivals, _task()))
@@ -143,7 +143,7 @@ def entering_to_meet(program: Program, order: Order, tags: Tags) -> ArrowFunctio
     """The function that takes in a partition of rows that are where they meet."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         yield from _handed_on(enter_and_meet(program, order, tags.read(batches), _task()))
 
     return run
@@ -153,7 +153,7 @@ def entering_blobs(program: Program, order: Order) -> ArrowFunction:
     """The same for batches that the driver hands over as blobs."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         for batch in batches:
             for row in batch.to_pylist():
                 bad = list(zip(row["raw"], row["reason"], strict=True))
@@ -167,18 +167,18 @@ def meeting(program: Program, order: Order, level: int) -> ArrowFunction:
     """The function that runs the stops of a level in one partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         parcels = [parcel for batch in batches for parcel in from_batch(batch)]
         yield from _handed_on(meet_at(program, order, level, _task(), parcels))
 
     return run
 
 
-def settling(program: Program, order: Order) -> ArrowFunction:
+def learning(program: Program, order: Order) -> ArrowFunction:
     """The function that runs the first stops in one partition, to which nothing has come."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         for _ in batches:  # Spark waits until its rows are read
             pass
         yield from _handed_on(meet_at(program, order, 1, _task(), []))
@@ -234,6 +234,18 @@ def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:
 
 
 __all__ = [
-    "PARCEL", "STREAM", "Tags", "arrow_schema", "blobs", "entering", "entering_blobs", "entering_to_meet", "meeting",
-    "numbered", "quoted", "settling", "slots_of", "tagged",
+    "PARCEL",
+    "STREAM",
+    "Tags",
+    "arrow_schema",
+    "blobs",
+    "entering",
+    "entering_blobs",
+    "entering_to_meet",
+    "learning",
+    "meeting",
+    "numbered",
+    "quoted",
+    "slots_of",
+    "tagged",
 ]  # fmt: skip

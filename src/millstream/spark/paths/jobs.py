@@ -28,9 +28,9 @@ class SparkJobs:
         path = next(path for path in paths if path.refused(order, arrivals) is None)
         return path(order, arrivals, what)
 
-    def settle(self, program: Program, order: Order, what: str) -> list[Report]:
+    def learn(self, program: Program, order: Order, what: str) -> list[Report]:
         """No rows: operators only learn what is known."""
-        return self._of(program)[0].settle(order, what)
+        return self._of(program)[0].learn(order, what)
 
     def _of(self, program: Program) -> tuple[Collector, Sequence[RowPath]]:
         """The paths of a program, best first; worked out once."""

@@ -22,7 +22,7 @@ from millstream.runtime.tasks.parcel import Parcel, Report, pack_tables, to_batc
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.task import meet_at
 from millstream.spark.paths.reduce import APART, HIGH, NativeReduce, group_names
-from millstream.spark.worker import settle_worker
+from millstream.spark.worker import freeze_worker
 
 
 def reducing(
@@ -31,7 +31,7 @@ def reducing(
     """The function that takes partials in at the stop: those of one partition, or of all."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle_worker()
+        freeze_worker()
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         rows = _named(pa.concat_tables(tables), program.nodes[native.stop]) if tables else None
         for partition, mine in _shared_out(program, native, rows) if together else [(_task(program), rows)]:

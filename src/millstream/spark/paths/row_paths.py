@@ -22,9 +22,9 @@ from millstream.spark.paths.frames import (
     entering,
     entering_blobs,
     entering_to_meet,
+    learning,
     meeting,
     numbered,
-    settling,
 )
 from millstream.spark.paths.partials import reducing
 from millstream.spark.paths.reduce import Reduction, why_not_native
@@ -70,13 +70,13 @@ class Collector:
             frame = frame.mapInArrow(meeting(self.program, order, level), PARCEL)
         return frame
 
-    def settle(self, order: Order, what: str) -> list[Report]:
+    def learn(self, order: Order, what: str) -> list[Report]:
         """No rows: operators only learn what is known, where they are; nothing has to be brought there."""
         if not self.program.depth:
             return []
         partitions = self.program.partitions
         places = self.spark.range(0, partitions, 1, partitions)
-        settled = places.mapInArrow(settling(self.program, order), PARCEL)
+        settled = places.mapInArrow(learning(self.program, order), PARCEL)
         return self(self.levels(order, settled, 2), what)
 
 
@@ -178,4 +178,4 @@ class Entered:
         if held is not None:
             more = held.mapInArrow(entering_blobs(program, order), PARCEL)
             frame = more if frame is None else frame.unionAll(more)
-        return collect.settle(order, what) if frame is None else collect(collect.levels(order, frame, 1), what)
+        return collect.learn(order, what) if frame is None else collect(collect.levels(order, frame, 1), what)
