@@ -14,8 +14,7 @@ from pyspark.sql.types import LongType, StructType, TimestampType
 
 import millstream as ms
 from millstream.core.fingerprint import fingerprint
-from millstream.runtime.durable.host import DurableHost
-from millstream.spark.host import SparkHost
+from support import planning
 
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
@@ -248,16 +247,8 @@ class Frame(DataFrame):
         return self._fields
 
 
-class Planning(SparkHost):
-    """The host on Spark, as far as it plans: without a session."""
-
-    def __init__(self, checkpoint: Path, partitions: int) -> None:
-        DurableHost.__init__(self, checkpoint, partitions)
-
-
 def on_spark(tmp_path: Path, ask: Callable[[ms.Stream], ms.Query], *more: Callable[[ms.Stream], ms.Query]) -> str:
-    engine = ms.Engine(host="local")
-    engine.host = Planning(tmp_path, 2)
+    engine = planning.engine(tmp_path, 2)
     fields = StructType().add("ts", TimestampType()).add("auction", LongType()).add("price", LongType())
     stream = engine.stream("bids", Frame(fields), progress=ms.bounded_disorder("ts", "5 seconds"))
     for i, one in enumerate((ask, *more)):

@@ -17,7 +17,7 @@ from millstream.core.errors import SqlError
 from millstream.plan import nodes
 from millstream.runtime.batch import REASON, UNREADABLE
 from millstream.spark.paths.frames import _told_apart, arrow_schema
-from support import in_process
+from support import planning
 
 
 class Notes(DataFrame):
@@ -88,7 +88,7 @@ class Session:
 
 
 def declared(tmp_path: Path, statement: str, **session: Any) -> tuple[Notes, nodes.Source]:
-    engine = in_process.engine(tmp_path / "ck", 1)
+    engine = planning.engine(tmp_path / "ck", 1)
     engine.host.spark = Session(**session)
     engine.sql(statement)
     return engine.host.spark.notes, engine._streams["s"]

@@ -59,7 +59,7 @@ def soaked() -> tuple[ms.Engine, dict[str, list[int]]]:
     def source() -> Iterator[pa.Table]:
         for number, table in enumerate(epochs()):
             if number:  # the source is asked between epochs
-                found = engine.host.progress(0, {})["queries"]
+                found = engine.host.progress(0, {}, 0)["queries"]
                 for name, query in found.items():
                     seen[name].append(sum(one.get("state_rows", 0) for one in query["operators"]))
             yield table

@@ -84,7 +84,7 @@ class Top(Operator):
         order = np.asarray(sorted_rows(rows, sorting))
         if self.limit is None:
             return order
-        ordered = rows.select(list(self.keys)).take(pa.array(order))
+        ordered = rows.select(list(dict.fromkeys(self.keys))).take(pa.array(order))
         return order[self._places(ordered) < self.limit]
 
     def _places(self, rows: pa.Table) -> np.ndarray:
