@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-done
 WITH_JAVA = if [ -x $(VENV)/jdk/current/bin/java ]; then export JAVA_HOME="$(CURDIR)/$(VENV)/jdk/current"; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo all test survival partitions check laws fuzz bench peers docs lock clean
+.PHONY: help setup demo all quick test lab soak survival partitions check laws fuzz bench peers docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -24,11 +24,20 @@ $(STAMP): requirements.lock pyproject.toml tools/ensure-venv tools/ensure-java
 demo: setup ## watch a sliding-window query over a disordered auction stream
 	@$(WITH_JAVA) $(BIN)/python -m millstream.demo
 
-test: setup ## run every test: unit, laws, transcripts, plans, docs, doctests, Spark
+quick: setup ## while you work: unit tests, laws with few examples, transcripts on the local host
+	@MILLSTREAM_HYPOTHESIS=quick $(BIN)/python -m pytest -q -m "not spark and not slow and not soak and not survival and not lab"
+
+test: setup ## what must pass before a commit: unit, laws, transcripts, plans, docs, doctests, Spark
 	@$(WITH_JAVA) tools/run-tests $(BIN)/python
 
-survival: setup ## kill and restart runs on Spark, twenty kills
-	@$(WITH_JAVA) MILLSTREAM_KILLS=20 $(BIN)/python -m pytest -m survival
+lab: setup ## the experiments of the laboratory, small
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m lab
+
+soak: setup ## long runs, to see that state stays bounded
+	@$(BIN)/python -m pytest -m soak
+
+survival: setup ## kill and restart runs: two hundred kills in this process, twenty on Spark
+	@$(WITH_JAVA) MILLSTREAM_KILLS=20 MILLSTREAM_LOCAL_KILLS=100 $(BIN)/python -m pytest -m survival
 
 partitions: setup ## play the transcripts on Spark in one and in five partitions, too
 	@$(WITH_JAVA) for n in 1 5; do MILLSTREAM_PARTITIONS=$$n $(BIN)/python -m pytest -m spark tests/transcripts || exit 1; done
@@ -45,7 +54,7 @@ laws: setup ## property tests with ten times the examples
 fuzz: setup ## ten thousand random queries over random streams, against the definition and between hosts; half an hour
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz --cases $(or $(CASES),10000) --seed $(or $(SEED),random)
 
-all: check test laws survival partitions fuzz ## everything that can be tested: an hour
+all: check test laws lab soak survival partitions fuzz ## everything that can be tested: two hours
 
 bench: setup ## measure; run it alone on a quiet machine
 	@$(WITH_JAVA) $(BIN)/python bench/sliding.py

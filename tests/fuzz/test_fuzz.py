@@ -11,6 +11,8 @@ import pytest
 from fuzz.case import case
 from fuzz.check import failures, reproduction
 
+pytestmark = pytest.mark.slow
+
 HOSTS = ("local", "disk")
 EACH = 30
 

@@ -15,6 +15,8 @@ import millstream as ms
 from support import in_process
 from support.joins import arriving, rows, streams, table
 
+pytestmark = pytest.mark.slow
+
 HOSTS = ["local", "one task", "three tasks"]
 
 

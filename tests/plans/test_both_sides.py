@@ -14,6 +14,8 @@ from millstream.plan.optimize import REWRITES, optimize
 from support.harness import SCHEMA
 from support.sides import Ask, run
 
+pytestmark = pytest.mark.slow
+
 ITEMS = pa.table({"k": ["a", "b", "b", None], "n": [1, 2, 3, 4], "v": [3, 4, 0, None]})
 ASKS: dict[str, Ask] = {
     "a filter": lambda s, _: s.where("v > 2"),

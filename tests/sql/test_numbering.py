@@ -16,6 +16,8 @@ import millstream as ms
 from millstream.core.errors import ContractError, MillstreamError
 from support.harness import SCHEMA, cut, punctuated, some_rows
 
+pytestmark = pytest.mark.slow
+
 COUNTS = "SELECT window_end, k, count(*) AS n FROM s [RANGE 10, SLIDE 5, WATTR ts] GROUP BY k"
 NUMBERED = "SELECT window_end, k, n, ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY n DESC, k) AS r FROM counts"
 OF_DUCKDB = """

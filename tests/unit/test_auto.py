@@ -12,6 +12,8 @@ import millstream as ms
 from millstream.plan.cost import Statistics, choose
 from support.bags import difference
 
+pytestmark = pytest.mark.slow
+
 
 def test_sparse_keys_are_not_the_ruin_of_long_windows() -> None:
     # An hour by a minute over a million keys, as the first 50,000 rows show it.

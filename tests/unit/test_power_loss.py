@@ -15,6 +15,8 @@ from support.disk import SCHEMA, rows_of, some_rows, without_epoch, write_files
 from support.kill_target import ASK, INPUTS, local
 from support.power import watched
 
+pytestmark = pytest.mark.slow
+
 FILES = 5
 
 

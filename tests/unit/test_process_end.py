@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ENDS = {
     "after a query with an expression": """
         engine = ms.Engine(host="local")

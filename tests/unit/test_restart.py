@@ -29,6 +29,8 @@ from support.harness import SCHEMA, some_rows, stray
 from support.in_process import engine
 from support.questions import QUESTIONS
 
+pytestmark = pytest.mark.slow
+
 BOUND = 8
 
 

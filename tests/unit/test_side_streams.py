@@ -22,6 +22,8 @@ from support import side_streams
 from support.crash import STEPS, ended, pulled
 from support.in_process import engine
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("v", pa.int64())])
 PROMISE = ms.bounded_disorder("ts", 5)
 

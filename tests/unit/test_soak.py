@@ -11,6 +11,8 @@ import pytest
 
 import millstream as ms
 
+pytestmark = pytest.mark.soak
+
 ROWS, EPOCHS, RATE, DISORDER = 1_000_000, 100, 20, 60
 """Rows in all, cuts, rows a tick, and how far a row may stray, in ticks."""
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("v", pa.int64())])

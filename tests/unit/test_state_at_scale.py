@@ -14,6 +14,8 @@ import millstream as ms
 from millstream.state.local_storage import LocalStorage
 from millstream.state.manifest import Manifests
 
+pytestmark = pytest.mark.slow
+
 Ask = Callable[[ms.Stream], Any]
 
 

@@ -21,6 +21,8 @@ from support.families import hitters
 from support.harness import SCHEMA, Stepper, run, some_rows, stray
 from support.oracle import Row
 
+pytestmark = pytest.mark.slow
+
 SLIDING = ("wid", "paned", "differential", "buffered", "adaptive")
 
 

@@ -2,7 +2,8 @@
 
 Where an aggregate can be uncombined exactly, each pane is added once and taken away once, so a window
 costs two partials a group and pane of slide, however long it is. The total carried into the next window is
-part of the state. Aggregates without an inverse in the same query are combined from panes, as in `paned`.
+part of the state, unless it is of so few panes that it is soon made again. Aggregates without an inverse in the same
+query are combined from panes, as in `paned`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
 
 _CARRIED = "carried"
+_FEW = 2
 
 
 class Differential(Paned):
@@ -57,15 +59,16 @@ class Differential(Paned):
         if self.first is not None:
             entry = np.maximum(entry, self.first)
         leave = shape.leave(merged.key)
-        # Panes that entered before `low` are in what was carried over; those that left by then are gone.
+        carried, carried_group = self._carried(merged)
+        known = np.zeros(len(low), dtype=np.bool_)
+        known[carried_group] = True
+        # Panes that entered before `low` are in the total that was carried over, if there is one for their group; those
+        # that left by then are gone.
         entering = (entry >= low[group]) & (entry < high[group])
-        if not any(_CARRIED in segment.tables for segment in self.store.segments):
-            # Nothing was carried over: another strategy has kept these panes so far.
-            entering |= (entry < low[group]) & (leave > low[group])
+        entering |= (entry < low[group]) & (leave > low[group]) & ~known[group]
         enters = np.flatnonzero(entering)
         leaves = np.flatnonzero((leave > low[group]) & (leave <= high[group]) & (entry < high[group]))
         self.meter.combines += len(enters) + len(leaves)
-        carried, carried_group = self._carried(merged)
         at = cells(
             np.concatenate((np.maximum(entry, low[group])[enters], leave[leaves], low[carried_group])),
             np.concatenate((group[enters], group[leaves], carried_group)),
@@ -79,7 +82,9 @@ class Differential(Paned):
         stop = np.where(counts > 0, np.minimum(stop, high[at.group]), at.key)
         index, window = expand(np.arange(at.count), at.key, stop)
         columns: list[pa.Array] = [pa.nulls(0)] * len(self.spec.aggregates)
-        keep = np.flatnonzero(last & (counts > 0))
+        # A total of a pane or two is not worth keeping: with sparse groups there would be as many totals as panes.
+        staying = np.bincount(group[(entry < high[group]) & (leave > high[group])], minlength=len(low))
+        keep = np.flatnonzero(last & (counts > 0) & (staying[at.group] > _FEW))
         table = {ROWS: plain(counts[keep])}
         table |= {n: merged.groups[n].take(pa.array(at.group[keep])) for n in self.spec.groups}
         for i, algebra, work in self.partials.open(fixed):
