@@ -25,7 +25,8 @@ demo: setup ## watch a sliding-window query over a disordered auction stream
 	@$(WITH_JAVA) $(BIN)/python -m millstream.demo
 
 quick: setup ## while you work: unit tests, laws with few examples, transcripts on the local host
-	@MILLSTREAM_HYPOTHESIS=quick $(BIN)/python -m pytest -q -m "not spark and not slow and not soak and not survival and not lab"
+	@MILLSTREAM_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n 2 -m "not spark and not slow and not soak and not survival" \
+		tests/unit tests/laws tests/transcripts
 
 test: setup ## what must pass before a commit: unit, laws, transcripts, plans, docs, doctests, Spark
 	@$(WITH_JAVA) tools/run-tests $(BIN)/python
