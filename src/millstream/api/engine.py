@@ -72,8 +72,8 @@ class Engine:
         `checkpoint` is the folder that a restart continues from, on both hosts. Without one, state is in a temporary
         folder on Spark, and in memory on the local host. `partitions` is the number of parts of the state; a restart
         can change it. With `allow_unbounded`, queries with unbounded state can run, and `explain` marks them. `ansi`
-        and `time_zone` are settings for expressions. On Spark they come from the session and must not be given here; on the
-        local host the defaults are True and "UTC".
+        and `time_zone` are settings for expressions. On Spark they come from the session and must not be given here;
+        on the local host the defaults are True and "UTC".
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
@@ -310,8 +310,8 @@ class Engine:
         """Run every registered query.
 
         With `end_of_stream`, the end of the available input is the final punctuation, and all windows close. Without
-        it, windows that punctuation has not closed stay open, and the report shows them. A query with unbounded state is
-        then refused, unless `allow_unbounded` is set, which is for this run only.
+        it, windows that punctuation has not closed stay open, and the report shows them. A query with unbounded state
+        is then refused, unless `allow_unbounded` is set, which is for this run only.
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")

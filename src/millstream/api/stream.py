@@ -67,7 +67,7 @@ class Stream:
         return self.where(condition)
 
     def with_columns(self, **named: str) -> Query:
-        """All columns and computed ones, which replace columns with the same name: `with_columns(total="price * n")`."""
+        """All columns and computed ones, which replace columns of the same name: `with_columns(total="price * n")`."""
         if not named:
             raise PlanError("with_columns has no columns", hint='Name at least one: with_columns(total="price * n").')
         kept = [quoted(name) for name in self.schema.names if name not in named]
