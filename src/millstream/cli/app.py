@@ -68,7 +68,7 @@ class HostName(StrEnum):
 
 File = Annotated[Path, typer.Argument(help="A file of SQL statements; - is standard input.", metavar="FILE.sql")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object per line, for machines.")]
-Host = Annotated[HostName, typer.Option(help="Where queries run: local is this process.")]
+Host = Annotated[HostName, typer.Option(help="Where queries run: in this process (local) or on Spark.")]
 
 
 @app.callback()
@@ -159,8 +159,9 @@ def check(
 ) -> None:
     """Check every statement of a file: do its names and types exist, and is the state of its queries bounded?
 
-    For each operator, show what it keeps, which punctuation releases it, and how long that takes. The check assumes
-    that streams never end.
+    For each operator, show what it keeps, which punctuation releases it, and how long that takes.
+
+    The check assumes that streams never end.
     """
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, None)
