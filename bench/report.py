@@ -48,24 +48,25 @@ def local() -> str:
 `make bench` (`bench/sliding.py`), {figures["rows"]:,} disordered bids, medians of 3 interleaved runs.
 {conditions(figures)}
 
-Time ÷ the better of two DuckDB batch queries for the same answer, range/slide 60 (wanted: 3 at 100 keys, 5 at 10,000):
+Time ÷ the faster of two DuckDB batch queries for the same answer, range/slide 60 (target: 3 at 100 keys, 5 at 10,000):
 
 {table(["keys", "time ÷ DuckDB"], batch)}
 
-Time by range/slide ÷ that of tumbling windows, 100 keys (wanted: below 2):
+Time by range/slide ÷ that of tumbling windows, 100 keys (target: below 2):
 
 {table(["range/slide", "÷ ratio 1"], ratio)}
 
-The panes grid, maximum over one group of {figures["grid_rows"]:,} rows: CPU time less scan, the least of 5 runs / peak
-state, ÷ those of `wid` (published: 0.30 at 20 × 5). Experiment 6.4 below asks the same and measures in the same way;
-runs of either differ, from 0.16 to 0.29 at 20 × 5 and from 0.5 to 1.0 at 1 × 5. A grid of before, by the clock over
-500,000 rows, had 0.45 and 0.90 there. In CPU time over the same rows the engine of then has 0.2 and 0.6 to 0.8,
-today's 0.2 and 0.8 to 0.9: so the engine is not what differs, but how time was taken, or the machine at that time.
+The panes grid, maximum over one group of {figures["grid_rows"]:,} rows: CPU time minus scan, minimum of 5 runs / peak
+state, ÷ those of `wid` (published: 0.30 at 20 × 5). Experiment 6.4 below measures the same in the same way.
+Runs of both differ: from 0.16 to 0.29 at 20 × 5 and from 0.5 to 1.0 at 1 × 5. An earlier grid, by wall time over
+500,000 rows, had 0.45 and 0.90 there. In CPU time over the same rows, the engine of that time has 0.2 and 0.6 to 0.8,
+and today's has 0.2 and 0.8 to 0.9. So the difference comes from how time was measured, or from the machine, not from
+the engine.
 {grid_conditions}
 
-{table(["rows a pane × panes a window", "paned", "differential", "buffered"], grid)}
+{table(["rows per pane × panes per window", "paned", "differential", "buffered"], grid)}
 
-Peak state ÷ the smaller of eager and lazy, tumbling sums on the skewed sets (wanted: AdaptWID at most 1):
+Peak state ÷ the smaller of eager and lazy, tumbling sums on the skewed sets (target: AdaptWID at most 1):
 
 {table(["set", "eager", "lazy", "AdaptWID"], adaptive)}
 """
@@ -82,21 +83,21 @@ def spark() -> str:
         held = "{native:,} / {millstream:,}".format(**state)
         rows.append([name, one["wall_ratio"], one["cpu_ratio"], TARGETS[name], saved, held, measured])
     head = [
-        "rows an epoch-keys-range/slide",
+        "rows per epoch-keys-range/slide",
         "wall: native ÷ ours",
-        "CPU a row",
-        "wanted",
+        "CPU per row",
+        "target",
         "state bytes",
         "native's / ours",
         "runs × epochs",
     ]
     return f"""## Sliding windows on Spark, against native `window()`
 
-`bench/spark_sliding.py`: one session, local[2], Parquet bids → no-op sink, one file a trigger for both sides,
-epochs of which the first two are left out, medians of interleaved runs; where there are 12 epochs, after a run of each
-side that is not counted, for the JVM compiles Spark's planning over dozens of epochs. Native runs with its default
-state store. The closed windows of both sides are compared, row by row, before any time is taken; not so in the cell of
-ten rows an epoch, in which hardly a window closes: its answers are not compared.
+`bench/spark_sliding.py`: one session, local[2], Parquet bids → no-op sink, one file per trigger for both sides.
+The first two epochs are left out; figures are medians of interleaved runs. Cells with 12 epochs have one more run per
+side before, which does not count, because the JVM compiles Spark's planning over dozens of epochs. Native Spark uses
+its default state store. The closed windows of both sides are compared, row by row, before any time is measured,
+except in the cell of ten rows per epoch, where hardly any window closes.
 {conditions(figures)}
 
 {table(head, rows)}
@@ -142,9 +143,9 @@ def joins() -> str:
     out = [
         f"""## Band joins on Spark
 
-`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows a second → no-op sink, one file of each a
-trigger, the first epochs left out, medians of interleaved runs. Pairs are compared with native's and with DuckDB's
-over the whole files before any time is taken. {conditions(figures)}
+`bench/join.py`: one session, local[2], two Parquet streams of 10,000 rows per second → no-op sink, one file of
+each per trigger, without the first epochs, medians of interleaved runs. Pairs are compared with those of native Spark
+and of DuckDB over the whole files before any time is measured. {conditions(figures)}
 """
     ]
     if "native" in figures:
@@ -152,21 +153,21 @@ over the whole files before any time is taken. {conditions(figures)}
             [name, one["rows"], one["wall_ratio"], one["cpu_ratio"], JOINS[name.split(" ±")[0]]]
             for name, one in figures["native"].items()
         ]
-        head = ["native's store, band", "rows a side", "wall: native ÷ ours", "CPU a row", "wanted"]
+        head = ["native's store, band", "rows per side", "wall: native ÷ ours", "CPU per row", "target"]
         out += ["Against native's stream-stream join, 100,000 keys:\n", table(head, rows), ""]
     if "shape" in figures:
         rows = [[name, one["wall_ratio"], one["cpu_ratio"]] for name, one in figures["shape"].items()]
-        told = "What it costs by band, keys, disorder and skew, ÷ the first line:\n"
+        told = "Cost by band, keys, disorder and skew, ÷ the first line:\n"
         out += [told, table(["streams", "wall", "CPU"], rows), ""]
     if "state" in figures:
         rows = [[name, one["worst"], one["median"], one["catching_up"]] for name, one in figures["state"].items()]
-        told = """Rows in state ÷ those that may still have a partner by all that has come (wanted: at most 1.2), after
-each epoch of a run that waits for input; one that catches up tells its operators an epoch later, and keeps its rows:
+        told = """Rows in state ÷ rows that can still have a partner (target: at most 1.2), after
+each epoch of a run that waits for input. In a run that catches up, operators learn one epoch later, and keep its rows:
 """
         out += [told, table(["streams", "worst epoch", "median", "worst while catching up"], rows), ""]
     if "keyless" in figures:
         one = figures["keyless"]
-        told = f"Without a key, which native refuses: 200,000 rows a side, {one['pairs']:,} pairs. Wall time in one"
+        told = f"Without a key, which native refuses: 200,000 rows per side, {one['pairs']:,} pairs. Wall time in one"
         out.append(f"{told} partition ÷ in two: {one['one_partition_over_two']:.2f}.\n")
     return "\n".join(out)
 
@@ -189,25 +190,27 @@ def laboratory(folder: Path = HERE / "results") -> str:
     notes = [f"- {run['id']}: {note}." for run in runs for note in run["notes"]]
     titles = [[run["id"], run["title"], f"{run['seconds']:.0f}"] for run in runs]
     agreed = sum(verdict["agrees"] for _, verdict in verdicts)
-    differing = "\n".join(["Where they do not, or the numbers are far apart:", "", *reasons, ""]) if reasons else ""
+    differing = (
+        "\n".join(["Claims that do not agree, or whose numbers are far apart:", "", *reasons, ""]) if reasons else ""
+    )
     return f"""## Laboratory
 
-The published experiments on windows and joins over disordered streams, run again at a scale of seconds: `millstream
-bench 6.1` runs one, `millstream bench laboratory all` every one. Our side is the local host, the other side is in
+The published experiments on windows and joins over disordered streams, repeated at a scale of seconds: `millstream
+bench 6.1` runs one, `millstream bench laboratory all` runs all. Our side is the local host. The other side is in
 `bench/comparators`: methods that need order, or that guess. The answers of every side are compared with an oracle
-before anything is reported. State is counted in rows and bytes of the operators at their peak, latency from the
-arrival of the covering punctuation, where no note says otherwise; times that are compared are the least CPU time of
+before anything is reported. State is the peak of rows and bytes of the operators. Latency is measured from the
+arrival of the covering punctuation, unless a note says otherwise. Times are the minimum CPU time of
 several runs. Tables and plots (PNG and SVG) are in `bench/results/lab-*`. Their column `process bytes` is the growth of
-the process above where it stood as the side began, looked at every 5 ms: a shorter peak may be missed, what the process
-has from before is used again without growth, and so it says nothing below a few MB. No claim is judged by it.
+the process since the start of the side, sampled every 5 ms. It can miss a shorter peak, and it does not show memory
+that the process uses again, so it says nothing below a few MB. No claim depends on it.
 {conditions(runs[-1])}
 
-{table(["experiment", "what is asked", "s"], titles)}
+{table(["experiment", "query", "s"], titles)}
 
 {chr(10).join(notes)}
 
-{agreed} of {len(verdicts)} claims agree. What counts as agreeing is set in each experiment's file, for the publications
-mostly give shapes; some settings were changed after first runs, as the notes say:
+{agreed} of {len(verdicts)} claims agree. The file of each experiment defines agreement, because most publications
+only give shapes. Some settings were changed after the first runs, as the notes say:
 
 {table(["experiment", "claim", "published", "found", "agrees"], rows)}
 
@@ -218,8 +221,8 @@ def main() -> None:
     """Write the document."""
     head = """# Benchmarks
 
-Ratios of runs side by side in one process tree; absolute times are in `bench/results/*.json` and mean little elsewhere.
-This page is made by `python bench/report.py` from those files.
+The figures are ratios of runs side by side in one process tree. Absolute times are in `bench/results/*.json`; they
+depend on the machine. `python bench/report.py` makes this page from those files.
 """
     workloads = [part(read(name)) for name, part in WORKLOADS.items() if (HERE / "results" / f"{name}.json").exists()]
     parts = (head, local(), *workloads, spark(), joins(), peers() or flink(), laboratory())

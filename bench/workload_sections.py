@@ -22,17 +22,25 @@ def sweeps(figures: dict[str, Any]) -> str:
         "results",
         "time ÷ slide 60 s",
         "time ÷ DuckDB batch",
-        "a bucket for each window ÷ ours",
+        "one bucket per window ÷ ours",
         "published",
     ]
-    more = ["windows at once", "results", "time ÷ one", "time ÷ DuckDB batch", "a query for each ÷ ours", "published"]
+    more = [
+        "windows at once",
+        "results",
+        "time ÷ one",
+        "time ÷ DuckDB batch",
+        "one query per window ÷ ours",
+        "published",
+    ]
     return f"""## Slides and windows by the hundred
 
 `bench/sweeps.py`: {figures["rows"]:,} rows of two minutes, out of order by up to a second, sums of one key, in SQL on
 the local host, medians of {figures["rounds"]} interleaved runs, each answer equal to DuckDB's. {conditions(figures)}
-The published figures are Scotty's against Flink, read off charts; ours are against the same kernels without slices.
+The published figures compare Scotty with Flink and were read from charts; ours compare with the same kernels without
+slices.
 
-A window of 60 s, ever smaller slides:
+A window of 60 s with smaller and smaller slides:
 
 {table(head, slides)}
 
@@ -48,10 +56,10 @@ def nexmark(figures: dict[str, Any]) -> str:
     return f"""## NEXMark
 
 `bench/nexmark.py`: the queries that aggregate, in SQL (`bench/queries/nexmark`), over {figures["rows"]:,} rows, out of
-order by up to three seconds, in {figures["epochs"]} epochs on the local host; each answer equals DuckDB's over the
-whole. q15 to q17 have windows of a day and read a slower house; q18 and q19 are closed by the auctions' ends, which is
-punctuation; q12, which elsewhere is of processing time, has windows on the time of arrival. The batch query has all
-rows at once, and is no stream: an upper bound.
+order by up to three seconds, in {figures["epochs"]} epochs on the local host; each answer equals that of DuckDB over
+all rows. q15 to q17 have windows of a day and read a slower auction house. In q18 and q19, punctuation at the end of
+auctions closes the windows. q12, which uses processing time elsewhere, has windows on the time of arrival. The batch
+query has all rows at once and is not a stream, so it is an upper bound.
 {conditions(figures)}
 
 {table(["query", "rows out", "time ÷ DuckDB batch"], rows)}

@@ -50,12 +50,12 @@ def _how(figures: dict[str, Any]) -> str:
 
 `make peers` (`bench/peers/run.py`) makes an environment for each engine, the inputs, and these figures; `python
 bench/peers/run.py --cells W2-60/large` one cell of them, and `--again W2-60/large --rounds 9` measures it twice; with
-fewer rounds the two lie further apart. All engines read
-the same rows, bids and asks that come up to a second out of order, and sum up their results; the sums are those of
-DuckDB over the whole files, or nothing is reported. Each engine is one warm process, they take turns, and medians are
-compared. Wall time and CPU, that of the process tree, are those of the running stream: on Spark from the start of the
-query to its last result, for Flink what it says of the job alone, both without planning and submission. Flink reads the
-rows as binary numbers, for its wheel has no Parquet format; all others read Parquet. {conditions(figures)}
+fewer rounds the two differ more. All engines read
+the same rows, bids and asks that arrive up to a second out of order, and sum their results. If the sums differ from
+those of DuckDB over the whole files, nothing is reported. Each engine is one warm process, they take turns, and
+medians are compared. Wall time, and CPU of the process tree, are for the running stream: on Spark from the start of
+the query to its last result, for Flink as it reports the job, both without planning and submission. Flink reads the
+rows as binary numbers, because its wheel has no Parquet format; all others read Parquet. {conditions(figures)}
 
 {table(["engine", "version", "how it runs"], engines)}
 
@@ -82,7 +82,7 @@ def _size(cells: Mapping[str, Any], size: str, host: str) -> str:
         rows.append([name.split("/")[0], f"{cell['rows_in']:,}", *shown, own, _loads(cell)])
     where = {"spark": "on Spark", "local": "on the local host"}[host]
     head = ["workload", "rows in", *labels, "ours", "load"]
-    return f"""Wall / CPU a row, each ÷ Millstream {where}: above 1, Millstream takes less.
+    return f"""Wall / CPU per row, each ÷ Millstream {where}: above 1, Millstream takes less.
 
 {table(head, rows)}
 """
@@ -123,8 +123,8 @@ def _wins(found: list[Ratio], wanted: Wanted) -> str:
                 f"{_both(group[-1].wall, group[-1].cpu)} ({group[-1].cell})",
             ]
         )
-    head = ["engine", "÷ our host", "we are ahead in", "where wanted", "least", "most"]
-    return f"""Where we win, and where we lose: ahead is less wall time and less CPU. Wanted: ahead of Flink SQL on
+    head = ["engine", "÷ our host", "we are ahead in", "of the target", "least", "most"]
+    return f"""Where Millstream is ahead, which means less wall time and less CPU. Target: ahead of Flink SQL on
 Spark, with sliding windows of range/slide 20 and more and with band joins; ahead of Bytewax everywhere, on the local
 host.
 
@@ -142,7 +142,7 @@ def _losses(found: list[Ratio]) -> str:
     if not by_cause:
         return ""
     lines = [f"- {why} So {'; '.join(cells)}." for why, cells in by_cause.items()]
-    return "\n".join(["Where an engine that streams takes less than we do, in wall time or in CPU:", "", *lines, ""])
+    return "\n".join(["Where a streaming engine takes less than we do, in wall time or in CPU:", "", *lines, ""])
 
 
 def _again(found: Mapping[str, Any]) -> str:
@@ -151,7 +151,7 @@ def _again(found: Mapping[str, Any]) -> str:
     rows: list[list[Any]] = []
     for name, one in found.items():
         rows += [[name, x["label"], x["host"], f"{x['wall']:.0%}", f"{x['cpu']:.0%}"] for x in one["apart"]]
-    return f"""Cells measured twice, and how far the two ratios lie apart (wanted: {NEAR:.0%} on a quiet machine):
+    return f"""Cells measured twice, and how far the two ratios are apart (target: {NEAR:.0%} on a quiet machine):
 
 {table(["cell", "engine", "÷ our host", "wall apart", "CPU apart"], rows)}
 """

@@ -11,6 +11,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT /
 # ```python runs here, ```python spark in tests/spark/test_documents.py; there are no others.
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+NAMED = re.compile(r"[\[`]((?:\.?[\w-]+/)+(?:[\w.-]+\.\w+)?)[\]`]")
 
 
 def relative(document: Path) -> str:
@@ -22,6 +23,15 @@ def test_links_lead_somewhere(document: Path) -> None:
     targets = [link[1] for link in LINK.finditer(document.read_text()) if "://" not in link[1]]
 
     assert [] == [target for target in targets if not (document.parent / target).exists()]
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_path_that_is_named_exists(name: str) -> None:
+    named = {found[1] for found in NAMED.finditer((ROOT / name).read_text())}
+
+    roots = (ROOT, ROOT / "src" / "millstream")
+    assert len(named) > 3
+    assert [] == [path for path in sorted(named) if not any((root / path).exists() for root in roots)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=relative)

@@ -67,13 +67,13 @@ class Engine:
         ansi: bool | None = None,
         time_zone: str | None = None,
     ) -> None:
-        """On Spark with the given session, or with a local one made for it; `host="local"` needs no Spark.
+        """Run on the given Spark session, or on a new local one. `host="local"` runs in this process, without Spark.
 
-        `checkpoint` is the folder that a restart continues from, on Spark and in this process. Without one, Spark's
-        state is in a temporary folder, and the local host's in memory. `partitions` is how many parts state is kept
-        in; a restart may change it. With `allow_unbounded` queries
-        run that would keep rows for ever, and `explain` says which. `ansi` and `time_zone` are what expressions mean
-        by a failure and by a day: on Spark they are the session's, and not given here; else they are True and "UTC".
+        `checkpoint` is the folder that a restart continues from, on both hosts. Without one, state is in a temporary
+        folder on Spark, and in memory on the local host. `partitions` is the number of parts of the state; a restart
+        can change it. With `allow_unbounded`, queries with unbounded state can run, and `explain` marks them. `ansi`
+        and `time_zone` are settings for expressions. On Spark they come from the session and must not be given here;
+        on the local host the defaults are True and "UTC".
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
@@ -118,10 +118,10 @@ class Engine:
     ) -> Stream:
         """A stream of rows from a source.
 
-        `source` is an Arrow table, an iterable of tables (one an epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable; on Spark also any data frame, streaming or not. The same declaration once more, as in a
-        cell of a notebook that runs twice, gives the stream that is there. `progress` says how the stream's
-        disorder becomes punctuation; without it windows close only at the end of the stream. `epoch_rows` cuts a
+        `source` is an Arrow table, an iterable of tables (one per epoch), dict rows, a path of Parquet, CSV or JSON
+        files, or a callable; on Spark also any data frame, streaming or not. The same declaration again, for example in
+        a notebook cell that runs twice, returns the existing stream. `progress` declares the disorder of the stream,
+        from which punctuation follows; without it, windows close only at the end of the stream. `epoch_rows` divides a
         large table into epochs. `schema` is an Arrow schema, or text with the types of Spark: "ts TIMESTAMP, k STRING".
         """
         check_name(name, "stream")
@@ -162,10 +162,10 @@ class Engine:
         return Stream(self, known)
 
     def table(self, name: str, source: Any, *, schema: pa.Schema | str | None = None) -> Table:
-        """A table beside the streams, to enrich them from: `JOIN name` in SQL, `stream.enrich(table, on=…)`.
+        """A table beside the streams, for look-ups: `JOIN name` in SQL, `stream.enrich(table, on=…)` in Python.
 
         `source` is an Arrow table, dict rows, a path of Parquet, CSV or JSON files, or a callable that returns one of
-        these; on Spark also a data frame that is no stream. It is read now, and again when `refresh` says so.
+        these; on Spark also a data frame that is not a stream. It is read now, and again by `refresh`.
 
         >>> import millstream as ms
         >>> engine = ms.Engine(host="local")
@@ -189,7 +189,7 @@ class Engine:
         return made
 
     def table_of(self, given: Any) -> Table:
-        """The table that is meant: one of this engine, the name of one, or a source that becomes one."""
+        """The table for an argument: a table of this engine, its name, or a source for a new table."""
         if isinstance(given, Stream):
             raise PlanError("a stream is no table", hint="Join it: a.join(b, on=…, within=…) or a.join_as_of(b, on=…).")
         if isinstance(given, Table):
@@ -202,18 +202,18 @@ class Engine:
         return self.table(f"table_{number}", given)
 
     def refresh(self, name: str) -> None:
-        """Read a table again; what is there now holds from the next epoch on."""
+        """Read a table again; the next epochs use the new rows."""
         if name not in self._tables:
             known = nearest(name, self._tables) if self._tables else "There is none: declare it with engine.table."
             raise PlanError(f"there is no table {name!r}", hint=known)
         self.host.tables.refresh(name, self._tables[name].read())
 
     def sql(self, text: str, *, name: str | None = None) -> Query:
-        """The query that an SQL statement asks; with a `name` it runs under that name. See docs/sql.md."""
+        """The query of an SQL statement; with a `name` it runs under that name. See docs/sql.md."""
         return execute(self, text, name=name)
 
     def register(self, query: Query, name: str | None) -> Query:
-        """Have a query run, under a name of its own; the query of that name, if it is there and asks the same."""
+        """Register a query to run under a name; if the same query has this name already, return that one."""
         if name is not None:
             check_name(name, "query")
         for source in nodes.sources(query.node):
@@ -245,7 +245,7 @@ class Engine:
         return query
 
     def free_name(self, wish: str = "") -> str:
-        """A name that nothing here has: the one wished for, or with a number after it."""
+        """An unused name: the given one, or the same with a number."""
         taken = (self._queries, self._streams, self._views, self._tables)
         if wish and not any(wish in one for one in taken):
             return wish
@@ -255,7 +255,7 @@ class Engine:
         return f"{stem}_{number}"
 
     def placed(self, node: nodes.Node, piece: Piece) -> None:
-        """Remember where in a statement a node was asked for, so that a refusal can point there."""
+        """Remember the place of a node in its statement, so that an error can point there."""
         self._places[id(node)] = (node, piece)
 
     def punctuate(self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any) -> None:
@@ -282,7 +282,7 @@ class Engine:
         return self.host.explain(asked, self._sources, unbounded=self._marked)
 
     def check(self, *, end_of_stream: bool = False) -> Report:
-        """What each operator keeps, what lets it forget and how long that takes, or why it never would.
+        """For each operator: what it keeps, what releases it and how long that takes, or why its state is unbounded.
 
         >>> import millstream as ms
         >>> engine = ms.Engine(host="local")
@@ -309,9 +309,9 @@ class Engine:
     ) -> Run:
         """Run every registered query.
 
-        With `end_of_stream` the end of the available input is the final punctuation, so that everything
-        closes; else what punctuation has not closed stays open, and the report says so. A query that would then
-        keep rows for ever is refused, unless `allow_unbounded` lets it run: in this run, not in the next.
+        With `end_of_stream`, the end of the available input is the final punctuation, and all windows close. Without
+        it, windows that punctuation has not closed stay open, and the report shows them. A query with unbounded state
+        is then refused, unless `allow_unbounded` is set, which is for this run only.
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running already", hint="Stop the run, or wait for its end.")
@@ -338,10 +338,10 @@ class Engine:
         return self._run
 
     def drain(self, name: str) -> None:
-        """Let a query give all that it holds, as if its streams had ended here, and remove it from the checkpoint.
+        """Emit everything that a query holds, as if its streams had ended, and remove it from the checkpoint.
 
-        For a query that is to be changed: run this with the query as it was. Then declare the changed one, which begins
-        with the rows to come. The other queries go on as if nothing had happened.
+        Use it before you change a query: call it with the old query, then declare the new one, which starts with the
+        rows that arrive from then on. Other queries are not affected.
         """
         if self._run is not None and self._run.is_active:
             raise PlanError("the engine is running", hint="Stop the run first.")
@@ -364,9 +364,9 @@ class Engine:
         self.host.add(new, {name: self._sources[name] for name in names})
 
     def on_epoch(self, fn: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-        """Have `fn(report)` called after each epoch, in the thread of the run; it is what `run.progress` then gives.
+        """Call `fn(report)` after each epoch, in the thread of the run. The report is the same as `run.progress`.
 
-        What it raises stops the run, as a failure with that cause. It may be written as a decorator.
+        An error in `fn` stops the run as a failure with that cause. Can be used as a decorator.
 
         >>> import millstream as ms
         >>> engine = ms.Engine(host="local")

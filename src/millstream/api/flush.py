@@ -1,4 +1,4 @@
-"""How results of closed windows leave: the user's words for `core.flush`."""
+"""How results of closed windows leave: the public functions for `core.flush`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from millstream.core.flush import Flush
 
 
 def slow_flush(*, rows: int, windows: int = 2) -> Flush:
-    """At most `rows` results leave in an epoch, the oldest first, and none more than `windows` windows late.
+    """At most `rows` results leave per epoch, the oldest first, and none more than `windows` windows late.
 
     >>> slow_flush(rows=1000)
     Flush(windows=2, rows=1000)

@@ -1,7 +1,7 @@
-"""The aggregates as a user writes them: `ms.max("price", filter="price > 0")`.
+"""The aggregates: `ms.max("price", filter="price > 0")`.
 
-Arguments are SQL expressions over the stream's columns; `filter` is a condition that a row must satisfy to
-count. Names are SQL's, even where Python has a builtin of that name: they are meant to be read as `ms.sum`.
+Arguments are SQL expressions over the columns of the stream. Only rows that satisfy `filter` count. The names are those
+of SQL, even if Python has a builtin with the same name: read them as `ms.sum`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from millstream.kernels.aggregates.user import arrow_type, function_name
 
 
 def count(column: str | None = None, *, filter: str | None = None) -> AggregateCall:
-    """How many rows; with a column, how many rows where it is not null.
+    """The number of rows; with a column, of rows where it is not null.
 
     >>> str(count()), str(count("price", filter="price > 10"))
     ('count(*)', 'count(price) FILTER (WHERE price > 10)')
@@ -26,17 +26,17 @@ def count(column: str | None = None, *, filter: str | None = None) -> AggregateC
 
 
 def sum(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The sum. Integers and decimals are exact, and a sum that does not fit its type is an error."""
+    """The sum. Exact for integers and decimals; a sum that does not fit its type is rejected."""
     return AggregateCall("sum", (column,), filter)
 
 
 def min(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The least value of any ordered type. NaN counts as the greatest."""
+    """The smallest value, of any ordered type. NaN is greater than all other values."""
     return AggregateCall("min", (column,), filter)
 
 
 def max(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The greatest value of any ordered type. NaN counts as the greatest.
+    """The greatest value, of any ordered type. NaN is greater than all other values.
 
     >>> str(max("price").where("bidder <> 7"))
     'max(price) FILTER (WHERE bidder <> 7)'
@@ -45,7 +45,7 @@ def max(column: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def avg(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The average: of integers the nearest float, of decimals a decimal with four more digits."""
+    """The average: for integers the nearest float, for decimals a decimal with four more digits."""
     return AggregateCall("avg", (column,), filter)
 
 
@@ -55,7 +55,7 @@ def mean(column: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def variance(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The variance of a sample (divided by n − 1); null below two values."""
+    """The variance of a sample (divided by n − 1); null for fewer than two values."""
     return AggregateCall("variance", (column,), filter)
 
 
@@ -65,7 +65,7 @@ def var_pop(column: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def stddev(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The standard deviation of a sample; null below two values."""
+    """The standard deviation of a sample; null for fewer than two values."""
     return AggregateCall("stddev", (column,), filter)
 
 
@@ -75,7 +75,7 @@ def stddev_pop(column: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def min_by(value: str, key: str, *, filter: str | None = None) -> AggregateCall:
-    """The value in the row with the least key; among equal keys, the smallest value."""
+    """The value in the row with the smallest key; among equal keys, the smallest value."""
     return AggregateCall("min_by", (value, key), filter)
 
 
@@ -89,12 +89,12 @@ def max_by(value: str, key: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def first(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The value of the earliest row by the window attribute, whenever it arrived."""
+    """The value of the earliest row by the windowing attribute, not by arrival."""
     return AggregateCall("first", (column,), filter)
 
 
 def last(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The value of the latest row by the window attribute, whenever it arrived."""
+    """The value of the latest row by the windowing attribute, not by arrival."""
     return AggregateCall("last", (column,), filter)
 
 
@@ -109,22 +109,22 @@ def bool_or(condition: str, *, filter: str | None = None) -> AggregateCall:
 
 
 def count_distinct(column: str, *, filter: str | None = None) -> AggregateCall:
-    """How many different values, exactly."""
+    """The exact number of different values."""
     return AggregateCall("count_distinct", (column,), filter)
 
 
 def approx_distinct(column: str, *, lg_k: int = 12, filter: str | None = None) -> AggregateCall:
-    """About how many different values, in 2^lg_k bytes at most; 12 gives a standard error of 1.6 %."""
+    """The approximate number of different values, in at most 2^lg_k bytes; 12 gives a standard error of 1.6 %."""
     return AggregateCall("approx_distinct", (column,), filter, {"lg_k": lg_k})
 
 
 def median(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The value in the middle, exactly: of an even number of numbers, halfway between the two."""
+    """The exact median; for an even number of numbers, the mean of the two in the middle."""
     return AggregateCall("median", (column,), filter)
 
 
 def quantile(column: str, q: float, *, filter: str | None = None) -> AggregateCall:
-    """The value below which a share q lies, exactly: interpolated for numbers, an actual value for times.
+    """The exact q-quantile: interpolated for numbers, an actual value for times.
 
     >>> str(quantile("price", 0.99))
     'quantile(price, 0.99)'
@@ -133,12 +133,12 @@ def quantile(column: str, q: float, *, filter: str | None = None) -> AggregateCa
 
 
 def approx_quantile(column: str, q: float, *, k: int = 200, filter: str | None = None) -> AggregateCall:
-    """About the value below which a share q lies; k = 200 keeps its rank within 1.33 % of q, mostly."""
+    """The approximate q-quantile; with k = 200 its rank is within 1.33 % of q, 99 times of 100."""
     return AggregateCall("approx_quantile", (column,), filter, {"q": q, "k": k})
 
 
 def mode(column: str, *, filter: str | None = None) -> AggregateCall:
-    """The most frequent value; of several, the smallest."""
+    """The most frequent value; if several, the smallest."""
     return AggregateCall("mode", (column,), filter)
 
 
@@ -148,14 +148,14 @@ def heavy_hitters(column: str, share: float, *, filter: str | None = None) -> Ag
 
 
 def approx_heavy_hitters(column: str, share: float, *, filter: str | None = None) -> AggregateCall:
-    """At least the values that make up a `share`, from a bounded sketch; counts are never too low."""
+    """All values with at least a `share`, and possibly others, from a bounded sketch; counts are never too low."""
     return AggregateCall("approx_heavy_hitters", (column,), filter, {"share": share})
 
 
 def udaf(fn: Callable[..., Any], *columns: str, returns: pa.DataType | str, filter: str | None = None) -> AggregateCall:
-    """An aggregate of your own: `fn` is called once for each window and group with Arrow arrays of its rows.
+    """Your own aggregate: `fn` is called once per window and group, with Arrow arrays of its rows.
 
-    The rows come in no promised order, without those where an argument is null.
+    The order of the rows is not defined. Rows with a null argument are left out.
 
     >>> def width(prices):
     ...     return prices.sort()[-1].as_py() - prices.sort()[0].as_py()
@@ -176,10 +176,10 @@ def udaf_algebraic(
     returns: pa.DataType | str,
     filter: str | None = None,
 ) -> AggregateCall:
-    """An aggregate of your own that windows can share: rows are lifted once, and partials combined.
+    """Your own aggregate for overlapping windows: rows are lifted once, and partials are combined.
 
-    `lift` takes Arrow arrays of some rows and answers a partial: a value of the Arrow type `partial`.
-    `combine` makes a new partial of two, in any order and any grouping. `lower` makes a partial the answer.
+    `lift` takes Arrow arrays of some rows and returns a partial: a value of the Arrow type `partial`. `combine` returns
+    a new partial from two, in any order and any grouping. `lower` turns a partial into the result.
 
     >>> smallest = udaf_algebraic(
     ...     "price", lift=lambda x: x.sort()[0], combine=min, lower=abs, partial="double", returns="double"

@@ -1,4 +1,4 @@
-"""Where rows go: one method a sink, the same on results, late rows and rejected rows."""
+"""Where rows go: one method per sink, for results, late rows and rejected rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """Rows that leave, and the sinks they leave to. Without any, they are kept in memory."""
+    """An output and its sinks. Without a sink, rows are kept in memory."""
 
     def __init__(self, what: str) -> None:
         """`what` names the output in errors."""
@@ -42,9 +42,9 @@ class Output:
     def to_parquet(self, path: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> Self:
         """One Parquet file per epoch in this folder.
 
-        The folder is this query's alone. If another query, run or checkpoint has written to it, `mode` says what to
-        do: "error" refuses, "append" writes beside what is there, "replace" removes it first. With `partition_by`
-        files are in folders of these columns' values, such as `day=2026-01-31`.
+        The folder belongs to this query. If another query, run or checkpoint has written to it, `mode` says what to
+        do: "error" refuses, "append" keeps the old files, "replace" removes them first. With `partition_by`, files
+        are in folders by the values of these columns, such as `day=2026-01-31`.
         """
         return self._add(ParquetSink(path, mode=mode, partition_by=partition_by))
 
@@ -57,11 +57,11 @@ class Output:
         return self._add(JsonLinesSink(path, mode=mode, partition_by=partition_by))
 
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
-        """A table an epoch on the terminal."""
+        """Print one table per epoch on the terminal."""
         return self._add(ConsoleSink(console, rows=limit))
 
     def to_table(self, name: str) -> Self:
-        """Append to a table of Spark's catalogue; on Spark only, and at-least-once."""
+        """Append to a table of Spark's catalogue. Only on Spark; at-least-once."""
         try:
             from millstream.spark.sink import TableSink  # noqa: PLC0415 - the local host runs without pyspark
         except ImportError as error:
@@ -70,7 +70,7 @@ class Output:
         return self._add(TableSink(name))
 
     def discard(self) -> Self:
-        """Forget the rows: to measure a query without a sink, or to run one for its callbacks only."""
+        """Discard the rows: to measure a query without a sink, or to run it only for its callbacks."""
         return self._add(DiscardSink())
 
     def to_nothing(self) -> Self:
@@ -96,7 +96,7 @@ class Output:
         return self._memory.table(self._schema())
 
     def resolved(self) -> list[Sink]:
-        """The sinks to write to; memory if none was named."""
+        """The sinks to write to; memory if there is no other."""
         if not self.sinks:
             self.to_memory()
         return self.sinks

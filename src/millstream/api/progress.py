@@ -1,4 +1,4 @@
-"""How a stream progresses: the user's words for the generators of `core.generator`."""
+"""How a stream makes progress: the public functions for the generators of `core.generator`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Span = str | int | timedelta | Any
 
 
 def ordered(attribute: str) -> Ordered:
-    """Rows come in order of `attribute`: the newest value is the bound."""
+    """Rows arrive in order of `attribute`: the newest value is the bound."""
     return Ordered(attribute)
 
 
@@ -37,11 +37,11 @@ def bounded_disorder(
     idle: Span | None = None,
     clock: Callable[[], Any] | None = None,
 ) -> Generator:
-    """No row comes more than `span` behind the greatest value before it, or is delayed by more than `rows` rows.
+    """No row is more than `span` behind the greatest value before it, or is overtaken by more than `rows` rows.
 
-    With `idle`, a stream that is silent holds nobody up: after so long without a row, by the clock, its bound moves on
-    as fast as the clock does. Rows that come later are judged by it as by any other bound. `clock` returns a value of
-    the attribute's type; the default is the system's time in UTC.
+    With `idle`, a silent stream does not block others: after this time without a row, by the clock, its bound moves as
+    fast as the clock. Later rows below the bound are late, as always. `clock` returns a value of the type of the
+    attribute; the default is the system time in UTC.
 
     >>> bounded_disorder("ts", "5 seconds")
     BoundedDisorder(attribute='ts', span='5 seconds')
@@ -64,14 +64,14 @@ def bounded_disorder(
 
 
 def step(attribute: str, every: Span) -> Step:
-    """Rows come in order; a punctuation each time `attribute` has advanced by `every`."""
+    """Rows arrive in order; one punctuation each time `attribute` has advanced by `every`."""
     return Step(attribute, every)
 
 
 def timer(attribute: str, every: Span, *, lull: Span | None = None, clock: Callable[[], Any] | None = None) -> Timer:
-    """A punctuation each `every` of the clock: the greatest value seen, or in a lull the clock less `lull`.
+    """One punctuation per `every` of the clock: the greatest value so far, or in a lull the clock minus `lull`.
 
-    `clock` returns a value of the attribute's type; the default is the system's time in UTC.
+    `clock` returns a value of the type of the attribute; the default is the system time in UTC.
     """
     return Timer(attribute, every, lull, clock or _now)
 
@@ -81,19 +81,19 @@ def _now() -> datetime:
 
 
 def embedded(mark: str, attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:
-    """The data carries its punctuation: rows where column `mark` is true, or holds a pattern as text.
+    """The data contains punctuation: rows where column `mark` is true, or holds a pattern as text.
 
-    With a boolean mark, `attribute` is the one whose value is a bound; other values must be equal; null is any. `per`
-    is as for `supplied`.
+    With a boolean mark, the value of `attribute` is a bound, and other values must be equal; null means any value. For
+    `per`, see `supplied`.
     """
     return Supplied(attribute, mark, _names(per))
 
 
 def supplied(attribute: str | None = None, *, per: str | list[str] | tuple[str, ...] = ()) -> Supplied:
-    """The caller hands punctuation over: in `ms.Epoch(rows, punctuations=[…])` or with `stream.punctuate(…)`.
+    """The caller supplies punctuation: in `ms.Epoch(rows, punctuations=[…])` or with `stream.punctuate(…)`.
 
-    What is named here is promised, so that a query can count on it: a bound on `attribute`; with `per`, a bound for
-    each group of these columns apart; with `per` alone, the end of each group.
+    The arguments are a promise that queries rely on: bounds on `attribute`; with `per`, bounds per group of these
+    columns; with `per` alone, the end of each group.
 
     >>> supplied("ts", per="sensor")
     Supplied(attribute='ts', mark=None, per=('sensor',))
@@ -108,7 +108,7 @@ def _names(keys: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def per_group(keys: str | list[str] | tuple[str, ...], inner: Generator) -> PerGroup:
-    """Each group of `keys` progresses by itself: a group that is done early leaves early."""
+    """Each group of `keys` makes progress on its own: a group that is complete early leaves early."""
     names = (keys,) if isinstance(keys, str) else tuple(dict.fromkeys(keys)) if isinstance(keys, list | tuple) else ()
     if not names or isinstance(inner, Supplied | PerGroup) or not hasattr(inner, "step"):
         raise PlanError(

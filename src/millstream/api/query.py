@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Query(Output, Stream):
-    """Results of a plan. It runs once it has a name or a sink; it can also be read as a stream."""
+    """Results of a plan. A query runs if it has a name or a sink. It can also be read as a stream."""
 
     def __init__(self, engine: Engine, node: nodes.Node) -> None:
         """The results of `node`."""
@@ -32,14 +32,14 @@ class Query(Output, Stream):
         """Rows that could not be used, with the reason."""
 
     def named(self, name: str) -> Query:
-        """Give the query its name, and have the engine run it.
+        """Name the query, and register it with the engine.
 
-        If there is a query of that name already that asks the same, it is that one.
+        If the same query is already registered under this name, return that one.
         """
         return self.engine.register(self, name)
 
     def check_not_started(self, what: str) -> None:
-        """Refuse another sink once the query runs: it would have only a part of the rows."""
+        """Refuse a new sink after the start of the query: it would get only a part of the rows."""
         if self.name is not None and self.name in self.engine.host.queries:
             raise PlanError(f"query {self.name!r} has been started, and {what} has its sinks", hint="Name it before.")
 

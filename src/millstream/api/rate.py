@@ -1,4 +1,4 @@
-"""Rate: rows that number themselves, so many a second, for trying things out. As in Spark: timestamp and value."""
+"""Rate: numbered rows at a fixed rate, for experiments. As in Spark, the columns are timestamp and value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 100_000  # rows an epoch
 
 
 class Rate:
-    """`per_second` rows a second by the clock; or, with `rows`, so many at once as if they had taken their time.
+    """`per_second` rows per second by the clock; or, with `rows`, this many at once, with timestamps at that rate.
 
     >>> source = Rate(2, rows=3, start="2026-01-01T00:00:00")
     >>> [row["timestamp"].isoformat() for batch in source.batches() for row in batch.rows.to_pylist()]

@@ -16,7 +16,7 @@ _EXAMPLE = 'Write "ts TIMESTAMP, k STRING", or pa.schema([("ts", pa.timestamp("u
 
 
 def as_schema(given: pa.Schema | str | None) -> pa.Schema | None:
-    """The schema that is meant; types in a text are those of Spark.
+    """The schema of an argument; types in a text are those of Spark.
 
     >>> as_schema("ts TIMESTAMP, k STRING, price DECIMAL(10, 2)")
     ts: timestamp[us, tz=UTC]
@@ -47,15 +47,15 @@ def files(
     """A file or a folder of files as a source.
 
     Args:
-        path: A file, or a folder whose files are taken in order of their names. Names that start with a dot
-            or an underscore are left alone.
-        format: "parquet", "csv" (with a header line) or "json" (one object a line); by default what the
-            suffixes say.
+        path: A file, or a folder whose files are read in order of their names. Names that start with a dot
+            or an underscore are ignored.
+        format: "parquet", "csv" (with a header line) or "json" (one object per line); by default the
+            format of the suffixes.
         schema: Columns and types, as an Arrow schema or as text: "ts TIMESTAMP, k STRING"; by default those of the
             first file.
-        epoch_files: Files an epoch.
-        epoch_rows: If given, an epoch has at most so many rows: files are cut, never joined, to get there.
-        pattern: Which files of the folder, as a glob; "**/*.csv" looks into folders below it too.
+        epoch_files: Files per epoch.
+        epoch_rows: If given, an epoch has at most this many rows: files are split, never joined.
+        pattern: Which files of the folder, as a glob; "**/*.csv" includes subfolders.
     """
     kept = as_schema(schema)
     return read_files(path, format, schema=kept, epoch_files=epoch_files, epoch_rows=epoch_rows, pattern=pattern)

@@ -1,4 +1,4 @@
-"""Late and rejected rows of a query: an output with sinks of its own, and a stream to ask about."""
+"""Late and rejected rows of a query: an output with its own sinks, and a stream for other queries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 10_000
-"""So many late or rejected rows are kept where nobody asked for them."""
+"""How many late or rejected rows are kept in memory if there is no sink."""
 
 
 class SideOutput(Output):
-    """Late or rejected rows of a query. Without a sink the first 10,000 are kept in memory; the books count all."""
+    """Late or rejected rows of a query. Without a sink, the first 10,000 are kept in memory; all are counted."""
 
     def __init__(self, word: str, schema: pa.Schema, query: Query) -> None:
         """Rows of this schema; `word` is late or rejected."""
@@ -37,10 +37,10 @@ class SideOutput(Output):
         return f"{self.query.name} ({self.word})"
 
     def stream(self, name: str | None = None, *, progress: Any = None) -> Stream:
-        """The rows as a stream of the same engine: those of an epoch come in the next one.
+        """The rows as a stream of the same engine: the rows of an epoch arrive in the next epoch.
 
-        On Spark they wait in the checkpoint until then, and each is read exactly once. Without `progress`, windows over
-        it close at the end of the stream.
+        With a checkpoint, the rows wait there, and each is read exactly once. Without `progress`, windows over
+        the stream close at its end.
 
         >>> import millstream as ms
         >>> engine = ms.Engine(host="local")

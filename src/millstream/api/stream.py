@@ -1,4 +1,4 @@
-"""A stream: rows that flow, and what can be asked of them. Every method returns a new stream."""
+"""A stream of rows, and the operations on it. Every method returns a new stream."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class Stream:
         return self._query(nodes.Select(input=self.node, condition=parsed))
 
     def filter(self, condition: str) -> Query:
-        """The same as `where`, in the word of data frames."""
+        """The same as `where`, with the name that data frames use."""
         return self.where(condition)
 
     def with_columns(self, **named: str) -> Query:
-        """All columns, and computed ones, which replace those of the same name: `with_columns(total="price * n")`."""
+        """All columns and computed ones, which replace columns of the same name: `with_columns(total="price * n")`."""
         if not named:
             raise PlanError("with_columns has no columns", hint='Name at least one: with_columns(total="price * n").')
         kept = [quoted(name) for name in self.schema.names if name not in named]
@@ -88,7 +88,7 @@ class Stream:
     def union(self, *others: Stream) -> Query:
         """The rows of all streams, which must have the same columns. Progress is the minimum.
 
-        A column of times in several time zones leaves in that of the first stream.
+        If a column has several time zones, the result has the zone of the first stream.
         """
         for other in others:
             if not isinstance(other, Stream):
@@ -115,14 +115,14 @@ class Stream:
         """Pairs of rows of two streams: `bids.join(asks, on="item", within="5 minutes")`.
 
         on              columns that must be equal: a name, a list of names, or pairs `[("src", "dest")]`.
-        how             inner, left, right, full, semi, anti; Spark's other words for them too.
-        within          how far apart in time the rows may be: a length, or `(low, high)`, which is
-                        left + low <= right <= left + high. Without it rows would be kept for ever.
-        window          instead: both are in the same tumbling window of this length.
-        time            the attributes that `within` and `window` are on (default: those that progress).
-        where           any further condition, over the columns of the pair. Names that both sides have become
-                        `left_…` and `right_…`; a key of one name is one column. Of a semi or anti join the left
-                        side leaves, under its own names.
+        how             inner, left, right, full, semi, anti; also Spark's other names for them.
+        within          the maximum distance in time: a length, or `(low, high)`, which means
+                        left + low <= right <= left + high. Without it, rows would be kept forever.
+        window          instead of `within`: both rows are in the same tumbling window of this length.
+        time            the attributes for `within` and `window` (default: the progressing ones).
+        where           any other condition on the columns of the pair. Names that both sides have become
+                        `left_…` and `right_…`; a key with one name is one column. A semi or anti join returns
+                        the left side, with its own names.
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
@@ -144,37 +144,37 @@ class Stream:
 
         on              columns that must be equal, as in `join`.
         how             inner, or left: rows without a partner leave with nulls.
-        time            the attributes that are compared (default: those that progress).
-        within          how old a partner may be. Without it the last row of every key is kept for ever.
-        strict          leave out partners of the same time.
+        time            the attributes to compare (default: the progressing ones).
+        within          the maximum age of a partner. Without it, the last row of every key is kept forever.
+        strict          exclude partners of the same time.
         """
         return self._query(as_of_node(self, other, on, how, time=time, within=within, strict=strict))
 
     def enrich(self, table: Any, on: Keys = None, how: str = "inner", *, where: str | None = None) -> Query:
         """Each row with the rows of a table that have its keys: `bids.enrich(items, on="item")`.
 
-        table           one of `engine.table`, or its name; or what it takes: an Arrow table, a path, a callable.
+        table           a table of `engine.table`, its name, or a source: an Arrow table, a path, a callable.
         on              columns that must be equal: a name, a list of names, or pairs `[("item", "id")]`.
         how             inner, or left: rows without a partner leave with nulls.
-        where           any further condition, over the columns of the pair, which are named as those of `join`.
+        where           any other condition on the columns of the pair, which have the same names as in `join`.
         """
         wanted = None if where is None else lambda pair: condition(where, pair, self.engine.settings)
         return self._query(enrich_node(self, self.engine.table_of(table), on, how, wanted))
 
     def difference(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
-        """The rows, each once, that another stream of the same columns has not; null equals null.
+        """The rows, each once, that are not in another stream with the same columns; null equals null.
 
-        window          compare rows without their time: with those of the same tumbling window of this length.
-        time            the column that makes progress on both sides (default: the first that does).
+        window          compare rows without their time, within the same tumbling window of this length.
+        time            the column that makes progress on both sides (default: the first such column).
         """
         return self._query(whole_rows_node(self, other, "anti", "difference", time=time, window=window))
 
     def intersect(self, other: Stream, *, window: Any = None, time: str | None = None) -> Query:
-        """The rows, each once, that another stream of the same columns has too; as in `difference`."""
+        """The rows, each once, that are also in another stream with the same columns. See `difference`."""
         return self._query(whole_rows_node(self, other, "semi", "intersect", time=time, window=window))
 
     def group_by(self, *columns: str, **named: str) -> Windowed:
-        """Aggregate without a window: one answer a group, when punctuation says that the group is over.
+        """Aggregate without a window: one result per group, when punctuation says that the group is over.
 
         Groups are columns or expressions: `group_by("k")`, `group_by("upper(k) AS k")`, `group_by(k="upper(k)")`.
         """
@@ -195,15 +195,15 @@ class Stream:
     def top(self, rows: int | None, *, per: Columns, by: Columns, number: str | None = None) -> Query:
         """The first rows of each group, once it is complete: `bids.top(3, per="auction", by="price DESC")`.
 
-        rows            how many; None for all of them, to be numbered.
-        per             the columns that tell groups apart. Punctuation that speaks of them says when one is complete.
-        by              the columns to order by, each upwards or `DESC`; nulls last, ties settled by the other columns.
-        number          a column for the place of a row in its group, from 1.
+        rows            the number of rows; None for all of them, to number them.
+        per             the columns of the group. Punctuation on these columns says when a group is complete.
+        by              the columns to order by, ascending or `DESC`; nulls last; the other columns decide ties.
+        number          the name of a column for the position of a row in its group, from 1.
         """
         return self._query(top_node(self, rows, per, by, number))
 
     def sort(self, attribute: str) -> Query:
-        """Rows in order of a progressing attribute, released as its punctuation comes."""
+        """Rows in order of a progressing attribute, released by its punctuation."""
         self._check((attribute,))
         domain_of(self.schema.field(attribute).type, attribute)
         return self._query(nodes.Sort(input=self.node, attribute=attribute))
@@ -223,18 +223,18 @@ class Stream:
         wids: Callable[[int], Iterable[int]] | None = None,
         flush: Flush | None = None,
     ) -> Windowed:
-        """Cut the stream into windows.
+        """Divide the stream into windows.
 
-        range, slide    a length of the attribute: a duration for timestamps, a number for numbers. Without a
-                        slide windows are tumbling; `range="all"` is a landmark; a list of ranges is several windows.
+        range, slide    a length of the attribute: a duration for timestamps, a number for numbers. Without a slide,
+                        windows are tumbling; `range="all"` is a landmark; a list of ranges gives several windows.
         start           where window 0 begins to count (default: aligned to the epoch or zero; windows of whole days to
                         midnight in the engine's time zone).
-        by="rows"       range and slide are numbers of rows, in order of arrival or, with an attribute, of its rank;
-                        `partition_by` numbers the rows of each partition apart.
-        per="tuple"     a window ends at every `slide`-th row to arrive; per="rank": in the attribute's order.
+        by="rows"       range and slide are numbers of rows, in order of arrival or, with an attribute, in its order;
+                        `partition_by` numbers the rows of each partition separately.
+        per="tuple"     a window ends at every `slide`-th row to arrive; per="rank": in the order of the attribute.
         gap             session windows.
         extent, wids    a user-defined window, in ticks of the attribute.
-        flush           how results leave when a window closes, if not all at once: `ms.slow_flush(rows=1000)` or
+        flush           how to spread the results of a closed window over epochs: `ms.slow_flush(rows=1000)` or
                         `ms.lazy_flush()`.
         """
         keys: tuple[Any, ...] = tuple(partition_by) if isinstance(partition_by, list | tuple) else (partition_by,)
@@ -251,11 +251,11 @@ class Stream:
         return Windowed(Stream(self.engine, node), made.attribute, made.windows, keys, held)
 
     def named(self, name: str) -> Query:
-        """The rows themselves as a query of this name."""
+        """The rows of the stream as a query with this name."""
         return self._query(self.node).named(name)
 
     def for_each(self, fn: Callable[[pa.Table, int], Any]) -> Query:
-        """The rows themselves as a query, handed to `fn(table, epoch)`."""
+        """The rows of the stream as a query; calls `fn(table, epoch)`."""
         return self._query(self.node).for_each(fn)
 
     def punctuate(self, attribute: str | None = None, *, before: Any = None, **equal: Any) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Rows that stand still, until `engine.refresh` reads them again."""
+    """Rows that do not change until `engine.refresh` reads them again."""
 
     def __init__(self, engine: Engine, node: nodes.Table, source: Any, schema: pa.Schema | None) -> None:
         """A table of an engine, read from `source`."""
@@ -26,7 +26,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """What statements call it."""
+        """Its name in statements."""
         return self.node.name
 
     @property
@@ -35,12 +35,12 @@ class Table:
         return self.node.schema
 
     def read(self) -> pa.Table:
-        """The rows as they are now, with the columns that the table had at first."""
+        """The current rows, with the columns of the first read."""
         return conforming(self.name, rows_of(self.engine, self.source, self._given), self.schema)
 
 
 def rows_of(engine: Engine, source: Any, schema: pa.Schema | None) -> pa.Table:
-    """All rows of a source: on Spark it may be a data frame that is no stream."""
+    """All rows of a source; on Spark it can be a data frame that is not a stream."""
     if hasattr(source, "mapInArrow") and hasattr(source, "isStreaming"):
         if source.isStreaming:
             raise PlanError(

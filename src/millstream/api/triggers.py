@@ -1,4 +1,4 @@
-"""When to take the next epoch, in the user's words."""
+"""Triggers: when to run the next epoch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from millstream.runtime.trigger import AvailableNow, Every, Once
 
 
 def available_now() -> AvailableNow:
-    """Everything that is there, epoch by epoch, then stop."""
+    """Read everything that exists now, epoch by epoch, then stop."""
     return AvailableNow()
 
 
@@ -16,5 +16,5 @@ def once() -> Once:
 
 
 def every(interval: str) -> Every:
-    """An epoch at each interval, until stopped: `every("1 second")`."""
+    """One epoch per interval, until stopped: `every("1 second")`."""
     return Every.of(interval)

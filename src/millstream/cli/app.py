@@ -25,7 +25,7 @@ from millstream.demo import ROWS, run_demo
 app = typer.Typer(
     name="millstream",
     help="Continuous window queries over streams that arrive out of order.",
-    epilog="Begin with: millstream demo. Then write a file of SQL and run it: millstream run FILE.sql.",
+    epilog="Start with: millstream demo. Then write a file of SQL and run it: millstream run FILE.sql.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -67,16 +67,14 @@ class HostName(StrEnum):
 
 
 File = Annotated[Path, typer.Argument(help="A file of SQL statements; - is standard input.", metavar="FILE.sql")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object a line, for machines.")]
-Host = Annotated[HostName, typer.Option(help="local runs in this process, spark in Spark.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON, one object per line, for machines.")]
+Host = Annotated[HostName, typer.Option(help="Where queries run: in this process (local) or on Spark.")]
 
 
 @app.callback()
 def every_command(
     *,
-    debug: Annotated[
-        bool, typer.Option("--debug", "-v", help="Show the trace of an error: where in the program it came from.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", "-v", help="Show the stack trace of an error.")] = False,
 ) -> None:
     """Take the options that come before a command."""
     show_traces(show=debug)
@@ -86,9 +84,9 @@ def every_command(
 def demo(
     name: Annotated[Demo, typer.Argument(help="Which demo.")] = Demo.auction,
     rows: Annotated[int, typer.Option(min=100, help="How many bids.")] = ROWS,
-    pace: Annotated[float, typer.Option(min=0, help="Seconds from one epoch to the next.")] = 0.05,
+    pace: Annotated[float, typer.Option(min=0, help="Seconds between epochs.")] = 0.05,
 ) -> None:
-    """Watch a sliding window over bids that arrive out of order, then see it checked against a batch query."""
+    """Show a sliding window over bids that arrive out of order, then compare it with a batch query."""
     del name  # there is one
     verdict = run_demo(Console(), rows=rows, pace=pace)
     raise typer.Exit(0 if verdict.identical else FAILED)
@@ -103,28 +101,28 @@ def run(
     every: Annotated[
         str | None,
         typer.Option(
-            metavar="DURATION", help="Take an epoch each DURATION until Ctrl-C, as in '1 second'.", callback=_interval
+            metavar="DURATION", help="Run one epoch per DURATION until Ctrl-C, such as '1 second'.", callback=_interval
         ),
     ] = None,
     keep_open: Annotated[
         bool,
         typer.Option(
             "--keep-open",
-            help="Do not take the end of the input for the end of the streams. With --checkpoint that is so anyway.",
+            help="Keep windows open at the end of the input. This is the default with --checkpoint.",
         ),
     ] = False,
     end: Annotated[
         bool,
         typer.Option(
-            "--end", help="Take the end of the input for the end of the streams, with a checkpoint too: no run goes on."
+            "--end", help="End the streams at the end of the input, also with --checkpoint. No later run can continue."
         ),
     ] = False,
     allow_unbounded: Annotated[
-        bool, typer.Option("--allow-unbounded", help="Run queries too that would keep rows for ever.")
+        bool, typer.Option("--allow-unbounded", help="Also run queries with unbounded state.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=0, help="Rows to print of each epoch.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, help="Rows to print per epoch.")] = 20,
     host: Host = HostName.local,
-    checkpoint: Annotated[Path | None, typer.Option(help="The folder that a restart continues from.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="The folder for state; a restart continues from it.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the queries of a file."""
@@ -154,15 +152,16 @@ def check(
     file: File,
     *,
     ends: Annotated[
-        bool, typer.Option("--ends", help="Take the end of the input for the end of the streams, as run does.")
+        bool, typer.Option("--ends", help="Assume that the streams end with the input, as run does.")
     ] = False,
     host: Host = HostName.local,
     as_json: Json = False,
 ) -> None:
-    """Read every statement of a file: are its names and types there, and will its queries forget?
+    """Check every statement of a file: do its names and types exist, and is the state of its queries bounded?
 
-    For each operator it says what it keeps, which punctuation lets it forget, and how long that takes. Streams are
-    taken to go on for ever.
+    For each operator, show what it keeps, which punctuation releases it, and how long that takes.
+
+    The check assumes that streams never end.
     """
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, None)
@@ -172,15 +171,15 @@ def check(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Which benchmark; without it they are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Which benchmark; without a name, list all.")] = None,
 ) -> None:
-    """Measure: run a benchmark of the source tree. What follows the name is passed on to it."""
+    """Run a benchmark of the source tree. All arguments after the name are passed to it."""
     raise typer.Exit(benches.run(name, context.args))
 
 
 @app.command()
 def version(*, as_json: Json = False) -> None:
-    """Say which version this is, and which versions it works with."""
+    """Show the versions of Millstream and of its packages."""
     found = versions()
     if as_json:
         print_json(found)

@@ -57,10 +57,10 @@ class Windowed:
             return refuse_word(type(self).__name__, name)
 
     def group_by(self, *columns: str, **named: str) -> Windowed:
-        """Aggregate each combination of these apart; null is a value of its own.
+        """Aggregate per combination of these; null is a value like any other.
 
         A group is a column, or an expression with a name: `group_by("upper(k) AS k")`, `group_by(k="upper(k)")`.
-        Aggregates see the columns of the stream, whatever groups are called.
+        Aggregates see the columns of the stream, even if a group has the same name.
         """
         names = self.stream.schema.names
         groups = list(self.groups)
@@ -113,8 +113,8 @@ class Windowed:
         """Compute these aggregates for every window: `agg(top=ms.max("price"), n=ms.count())`.
 
         `strategy` is auto, wid, paned, differential, buffered, adaptive or bins: the answers are the same. With `wide`,
-        several ranges stand side by side: a row for each window end and group, with columns such as `n_1m` and `n_1h`.
-        Where a range has no rows of the group, counts are 0 and all others null.
+        several ranges are side by side: one row per window end and group, with columns such as `n_1m` and `n_1h`. If a
+        range has no rows of the group, counts are 0 and all other aggregates are null.
         """
         if unnamed:
             raise PlanError(

@@ -54,7 +54,7 @@ class Done:
 
 @dataclass
 class Script:
-    """Statements as text, to be carried out on an engine.
+    """Statements as text, to be executed on an engine.
 
     >>> import millstream as ms
     >>> script = ms.Script('''
@@ -79,16 +79,16 @@ class Script:
         return cls(Path(path).read_text(encoding="utf-8"))
 
     def bind(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Query]:
-        """Carry out every statement; the queries that run, in order, or all problems of all statements.
+        """Execute every statement; returns the queries that run, in order, or raises all problems of all statements.
 
-        `show` is what to do with the query of a plain SELECT; without it, its rows are kept in memory.
+        `show` gets the query of each plain SELECT; without it, the rows are kept in memory.
         """
         problems = [one for done in self.check(engine, show=show) for one in done.problems]
         refuse_problems(problems)
         return [done.query for done in self.done if done.runs and done.query is not None]
 
     def check(self, engine: Engine, *, show: Callable[[Any], object] | None = None) -> list[Done]:
-        """Carry out what can be, and say of each statement what became of it."""
+        """Execute the statements that are right, and report the outcome of each."""
         self.done = []
         failed: dict[str, int] = {}
         folders: dict[Path, int] = {}
