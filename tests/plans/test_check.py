@@ -12,7 +12,7 @@ import pytest
 import millstream as ms
 from millstream.core.aggregate import Size
 from millstream.kernels.aggregates.registry import build
-from millstream.plan.forms import is_holistic
+from millstream.plan.nodes import is_holistic
 
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]

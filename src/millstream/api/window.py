@@ -115,7 +115,7 @@ def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
     for window in windows:
         if not isinstance(window, Sliding | Landmark):
             raise WindowError(
-                f"{_KINDS[type(window)]} with a flush, whose windows do not close one a slide",
+                f"{window.kind} with a flush, whose windows do not close one a slide",
                 hint="Leave flush out: it is for sliding, tumbling and landmark windows.",
             )
         if flush.windows * window.slide >= LONGEST:
@@ -124,14 +124,6 @@ def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
                 hint="Give fewer windows.",
             )
     return flush
-
-
-_KINDS: dict[type[Any], str] = {
-    Rows: 'a window by="rows"',
-    Session: "a session window",
-    SlideByTuple: "a window that ends at a row",
-    UserDefined: "a user-defined window",
-}
 
 
 def _check_rows(**given: Any) -> None:

@@ -14,7 +14,7 @@ from millstream.ops.turn import Let
 from millstream.runtime.cut import split_segment
 from millstream.runtime.outcome import Outcome
 from millstream.runtime.parcel import ORDER, Parcel, Report, pack_facts, pack_table, pack_tables
-from millstream.runtime.program import Program, is_stop, partition_columns
+from millstream.runtime.program import Program, is_stop
 from millstream.runtime.route import shares
 from millstream.runtime.side import late_table, rejected_table
 from millstream.runtime.staging import Stage
@@ -111,7 +111,7 @@ class Flow:
             for partition, part in shares(node, port, rows, program.partitions):
                 yield Parcel(partition, i, port, "rows", pack_table(part))
             return
-        columns = partition_columns(node)
+        columns = node.meets_on()
         operator.progress = list(self.order.before[i])
         operator.take(port, rows)
         for segment in operator.store.segments:
