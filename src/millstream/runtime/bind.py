@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.aggregate import AggregateCall
+from millstream.core.aggregate import AggregateCall, Size
 from millstream.core.domain import Domain, Kind
 from millstream.core.errors import AggregateError, PlanError
 from millstream.core.expression import Expression
@@ -73,7 +73,12 @@ def bind_aggregate(
         options=options,
         flush=flush,
     )
-    return replace(node, schema=spec_of(node).schema)
+    spec = spec_of(node)
+    sized = (
+        replace(one, holistic=known.kernel.size is Size.HOLISTIC)
+        for one, known in zip(bound, spec.aggregates, strict=True)
+    )
+    return replace(node, schema=spec.schema, aggregates=tuple(sized))
 
 
 def _place(items: dict[str, Expression], name: str, parsed: Expression) -> str:

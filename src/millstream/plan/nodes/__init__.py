@@ -5,7 +5,6 @@ from millstream.plan.nodes.aggregate import (
     Aggregate,
     AggregateColumn,
     flush_reach,
-    is_holistic,
     is_sliding,
 )
 from millstream.plan.nodes.as_of import AsOf
@@ -48,7 +47,6 @@ __all__ = [
     "Union",
     "flush_reach",
     "inputs",
-    "is_holistic",
     "is_sliding",
     "keeps_state",
     "near_of",

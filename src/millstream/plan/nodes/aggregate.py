@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("auto", "wid", "paned", "differential", "buffered", "adaptive", "bins")
 """How a window aggregate may be computed; the answers are the same."""
-_HOLISTIC = frozenset({"median", "quantile", "mode", "count_distinct", "heavy_hitters"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,6 +44,8 @@ class AggregateColumn:
     call: AggregateCall
     arguments: tuple[str, ...]
     filter: str | None = None
+    holistic: bool = False
+    """Is its exact partial as large as its input?"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +73,7 @@ class Aggregate(Unary):
     @property
     def holistic(self) -> bool:
         """Does it keep every value?"""
-        return any(is_holistic(one.call) for one in self.aggregates)
+        return any(one.holistic for one in self.aggregates)
 
     @property
     def grows(self) -> bool:
@@ -234,11 +235,6 @@ class Aggregate(Unary):
         yield from (self.attribute, self.domain, self.windows, self.groups, self.strategy, self.schema)
         yield from (dict(self.options), self.choice, self.pane, self.flush)
         yield tuple((one.name, one.call, one.arguments, one.filter) for one in self.aggregates)
-
-
-def is_holistic(call: AggregateCall) -> bool:
-    """Is its exact partial as large as its input? A user's function over all values is one."""
-    return call.function in _HOLISTIC or "fn" in call.options
 
 
 def is_sliding(node: Aggregate) -> bool:
