@@ -12,6 +12,7 @@ engine.start(ms.available_now()).await_termination()
 from millstream.api.engine import Engine
 from millstream.api.flush import lazy_flush, slow_flush
 from millstream.api.functions import (
+    aggregate,
     approx_distinct,
     approx_heavy_hitters,
     approx_quantile,
@@ -103,6 +104,7 @@ __all__ = [
     "Table",
     "WindowError",
     "WordError",
+    "aggregate",
     "approx_distinct",
     "approx_heavy_hitters",
     "approx_quantile",

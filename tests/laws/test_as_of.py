@@ -14,7 +14,6 @@ import pytest
 import millstream as ms
 from millstream.core.progress import Progress
 from millstream.ops.as_of import AsOf
-from millstream.plan.forms import form_of
 from millstream.runtime.batch import Batch
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
@@ -222,8 +221,8 @@ def test_it_forgets_if_its_contract_says_so_and_keeps_what_it_promises(
     b = engine.stream("b", [], schema=table([], second=True).schema, progress=DECLARED[right]("2"))
     asked.query(a, b).named("q")
     checked = engine.check()["q"].checked
-    form = form_of(engine._queries["q"].node, ends=False)
-    offered = form.offers([form_of(one.node, ends=False).offers(())[0].out for one in (a, b)])
+    form = engine._queries["q"].node.form()
+    offered = form.offers([one.node.form().offers(())[0].out for one in (a, b)])
 
     watched = Watched(asked)
     for side in (0, 1):

@@ -11,7 +11,6 @@ import millstream as ms
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.plan import nodes
-from millstream.plan.promised import promised
 from millstream.runtime.tasks.program import Program, Target
 from support.harness import SCHEMA
 from support.questions import QUESTIONS
@@ -46,4 +45,4 @@ def test_a_node_promises_what_its_operator_does(question: str) -> None:
             below = [some_progress(rnd, read.schema, 0.1) for read in nodes.inputs(one)]
             operator = program.operator(i)
             operator.resume([progress.copy() for progress in below])
-            assert operator.promises() == promised(one, below), one
+            assert operator.promises() == one.promised(below), one

@@ -12,7 +12,7 @@ import pytest
 import millstream as ms
 from millstream.core.aggregate import Size
 from millstream.kernels.aggregates.registry import build
-from millstream.plan.forms import is_holistic
+from millstream.plan.nodes import Aggregate
 
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("auction", pa.int64()), ("price", pa.float64())]
@@ -288,9 +288,13 @@ def test_the_aggregates_that_are_called_holistic_are_those_whose_kernels_are() -
         ms.udaf_algebraic("price", lift=len, combine=max, lower=abs, partial="int64", returns="int64"),
     ]  # fmt: skip
 
+    stream = ms.Engine(host="local").stream("s", [], schema=pa.schema({"ts": pa.int64(), "price": pa.float64()}))
     for call in calls:
         kernel = build(call, [pa.float64()] * len(call.arguments))
-        assert is_holistic(call) == (kernel.size is Size.HOLISTIC), call
+        node = stream.window("ts", range=10).agg(x=call).node
+        assert isinstance(node, Aggregate)
+        (column,) = node.aggregates
+        assert column.holistic == (kernel.size is Size.HOLISTIC), call
 
 
 # --- what is let run is marked ----------------------------------------------------------------------

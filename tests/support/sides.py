@@ -11,7 +11,6 @@ import pyarrow as pa
 
 import millstream as ms
 from millstream.plan import nodes
-from millstream.plan.describe import describe
 from millstream.plan.explain import drawn
 from millstream.plan.optimize import Rewrite
 from millstream.plan.plan import Plan
@@ -37,7 +36,7 @@ class RewritingHost(LocalHost):
 
 def shown(node: nodes.Node) -> str:
     """A plan as a tree, without strategies."""
-    return "\n".join(drawn(node, lambda one, _: describe(one)))
+    return "\n".join(drawn(node, lambda one, _: one.describe()))
 
 
 def asked(ask: Ask, schema: pa.Schema = SCHEMA, **progress: Any) -> nodes.Node:

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from millstream.core.fingerprint import fingerprint
 from millstream.plan import nodes
-from millstream.plan.describe import describe
 from millstream.runtime.tasks.program import plan_text
 
 if TYPE_CHECKING:
@@ -103,4 +102,4 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def _promise(node: nodes.Source) -> str:
-    return "none" if node.progress is None else describe(node)[0].partition(": ")[2]
+    return "none" if node.progress is None else node.describe()[0].partition(": ")[2]

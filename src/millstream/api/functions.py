@@ -6,7 +6,7 @@ of SQL, even if Python has a builtin with the same name: read them as `ms.sum`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -150,6 +150,17 @@ def heavy_hitters(column: str, share: float, *, filter: str | None = None) -> Ag
 def approx_heavy_hitters(column: str, share: float, *, filter: str | None = None) -> AggregateCall:
     """All values with at least a `share`, and possibly others, from a bounded sketch; counts are never too low."""
     return AggregateCall("approx_heavy_hitters", (column,), filter, {"share": share})
+
+
+def aggregate(
+    function: str, *columns: str, options: Mapping[str, Any] | None = None, filter: str | None = None
+) -> AggregateCall:
+    """An aggregate by its name, whichever there are.
+
+    >>> str(aggregate("quantile", "price", options={"q": 0.5}))
+    'quantile(price, 0.5)'
+    """
+    return AggregateCall(function, columns, filter, dict(options or {}))
 
 
 def udaf(fn: Callable[..., Any], *columns: str, returns: pa.DataType | str, filter: str | None = None) -> AggregateCall:

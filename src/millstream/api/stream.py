@@ -227,6 +227,7 @@ class Stream:
 
         range, slide    a length of the attribute: a duration for timestamps, a number for numbers. Without a slide,
                         windows are tumbling; `range="all"` is a landmark; a list of ranges gives several windows.
+                        A function from the attribute's domain to a window gives a window kind of your own.
         start           where window 0 begins to count (default: aligned to the epoch or zero; windows of whole days to
                         midnight in the engine's time zone).
         by="rows"       range and slide are numbers of rows, in order of arrival or, with an attribute, in its order;

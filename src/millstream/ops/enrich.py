@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from millstream.core.progress import Progress
 from millstream.core.promise.columns import renamed
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.lookup import Lookup
-from millstream.ops.operator import Operator
+from millstream.ops.operator import Find, Operator
 
 STREAM, TABLE = 0, 1
 # About so many pairs are made at a time: a key with many partners must not fill the memory.
@@ -42,10 +41,6 @@ class EnrichSpec:
     def table_keys(self) -> tuple[str, ...]:
         """The columns of the table that rows are looked up by."""
         return tuple(there for _, there in self.keys)
-
-
-Find = Callable[[str, tuple[str, ...]], Lookup]
-"""The version of a table that holds in this epoch, ready to be looked into by some of its columns."""
 
 
 class Enrich(Operator):

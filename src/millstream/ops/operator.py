@@ -7,7 +7,7 @@ its `store` and the progress it was last told.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.kernels.expressions.evaluate import Computed
 from millstream.kernels.group import tuples
+from millstream.kernels.lookup import Lookup
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.turn import Turn
@@ -69,14 +70,24 @@ class Late:
     punctuation: str
 
 
+Find = Callable[[str, tuple[str, ...]], Lookup]
+"""The version of a table that holds in this epoch, ready to be looked into by some of its columns."""
+
+
 class Operator(ABC):
-    """A columnar state machine with one or more input ports."""
+    """A columnar state machine with one or more input ports.
+
+    `decide`, `use` and `release` are hooks: most operators have nothing to decide, to look up or to hold back.
+    """
 
     reducible: bool = False
     """Taking rows only adds segments to the store, so another instance may take them and hand its segments over."""
 
     in_order: bool = True
     """Does it matter in which order the rows of an epoch come?"""
+
+    holds_back: bool = False
+    """May results stay though they could leave? Then a host lets them go with `release`, and asks for promises anew."""
 
     def __init__(self, ports: int = 1) -> None:
         """Start with an empty store and no progress on any port."""
@@ -99,6 +110,13 @@ class Operator(ABC):
     def resume(self, progress: Sequence[Progress]) -> None:
         """Be told what was promised before, which lets nothing go."""
         self.progress = list(progress)
+
+    def decide(self, now: Operator, rows: pa.Table) -> Operator:
+        """Which operator is to take these rows: asked of the one that was there first, where `now` is in its place."""
+        return now
+
+    def use(self, find: Find) -> None:
+        """An epoch begins: look into these versions of tables from now on."""
 
     def take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         """Rows arrive at a port; what can leave at once is returned."""

@@ -15,14 +15,12 @@ from millstream.core.contract.contract import Contract, Offering
 from millstream.core.contract.reduce import Plan, reduce
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Template
-from millstream.core.window import WHOLE, Landmark, Rows, Session
 from millstream.plan import nodes
-from millstream.plan.forms import form_of
+from millstream.plan.hints import Hints
 from millstream.plan.horizon import Horizon
-from millstream.plan.promise import Promises
-from millstream.plan.purge import horizon, outgoing
-from millstream.plan.refusal import Refusal, refuse
-from millstream.plan.words import listed, name_of
+from millstream.plan.lag import Promises
+from millstream.plan.refusal import Refusal
+from millstream.plan.words import listed
 
 Open = Mapping[int, tuple[Scheme, ...]]
 """By identity of a source: the schemes it may have, in place of the one it declares."""
@@ -104,7 +102,7 @@ def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> Plan:
         if key in openly:
             offerings[key] = tuple(Contract((), scheme) for scheme in openly[key])
             continue
-        form = form_of(node, ends=ends)
+        form = node.form(ends=ends)
         choices = product(*(dict.fromkeys(row.out for row in offerings[one]) for one in below))
         rows = (row for inputs in choices for row in form.offers(inputs))
         offerings[key] = tuple(dict.fromkeys(rows))
@@ -120,10 +118,10 @@ def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, as
         incoming = [one for one in below if one is not None]
         rows = offerings[id(node)]
         if len(incoming) == len(below) and rows:
-            promises[id(node)] = outgoing(node, incoming, rows[0].out, ends=ends)
+            promises[id(node)] = node.outgoing(incoming, rows[0].out, ends=ends)
         if not nodes.keeps_state(node):
             continue
-        one = Verdict(node=node, operator=name_of(node), keeps=_keeps(node))
+        one = Verdict(node=node, operator=node.title(), keeps=node.kept())
         if len(incoming) == len(below):
             schemes = [Scheme(frozenset(some)) for some in incoming]
             one = (
@@ -134,60 +132,20 @@ def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, as
 
 
 def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme], *, sql: bool) -> Verdict:
-    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=refuse(node, schemes, sql=sql))
+    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=node.refuse(schemes, Hints(sql)))
 
 
 def _accepted(one: Verdict, node: nodes.Node, incoming: list[Promises], schemes: list[Scheme]) -> Verdict:
-    form = form_of(node, ends=False)
+    form = node.form()
     used = [template for port, scheme in enumerate(schemes) for template in form.uses(scheme, port)]
     return Verdict(
         node=node,
         operator=one.operator,
         keeps=one.keeps,
         forgets=tuple(dict.fromkeys(used)),
-        horizon=horizon(node, incoming),
+        horizon=node.horizon(incoming),
         notes=_notes(node, used),
     )
-
-
-def _keeps(node: nodes.Node) -> str:
-    match node:
-        case nodes.Distinct():
-            return f"each {listed(node.columns)} it has seen"
-        case nodes.Sort():
-            return "rows that the bound has not passed"
-        case nodes.Top():
-            groups = "window" if node.windows else listed(node.keys)
-            return f"{'the rows' if node.limit is None else f'at most {node.limit} rows'} of each open {groups}"
-        case nodes.Join():
-            return "rows of both sides that may still find a partner"
-        case nodes.AsOf():
-            last = f"the last row of each {listed(key for _, key in node.keys)}" if node.keys else "the last row"
-            return f"left rows that a nearer partner may come for, and of the right side {last} and what came after"
-        case nodes.Aggregate():
-            return _keeps_of(node)
-        case _:
-            raise AssertionError(node)
-
-
-def _keeps_of(node: nodes.Aggregate) -> str:
-    return _computing(node) if node.flush is None else f"{_computing(node)}, and results that are held back"
-
-
-def _computing(node: nodes.Aggregate) -> str:
-    groups = f" for each {listed(node.groups)}" if node.groups else ""
-    match node.windows[0]:
-        case Rows() as rows:
-            return f"partials of the last {rows.size} rows{groups}"
-        case Landmark():
-            return f"one total{groups}"
-        case Session():
-            return f"one partial an open session{groups}"
-        case window if window == WHOLE:
-            return f"one partial{groups}"
-        case _:
-            kept = "the rows" if node.strategy == "buffered" else "partials"
-            return f"{kept} of open windows{groups}"
 
 
 def _notes(node: nodes.Node, used: list[Template]) -> tuple[str, ...]:
@@ -197,9 +155,7 @@ def _notes(node: nodes.Node, used: list[Template]) -> tuple[str, ...]:
     if not keys or timed or any(one.ends for one in used):
         return ()
     names = listed(keys)
-    crossing = isinstance(node, nodes.Join | nodes.AsOf) or any(
-        isinstance(one, nodes.Union) for one in nodes.walk(node)
-    )
+    crossing = len(node.reads()) > 1 or any(isinstance(one, nodes.Union) for one in nodes.walk(node))
     out = [f"every {names} is punctuated on every input, also where it has no row"] if crossing else []
     if any(one.up_to for one in used):
         out.append(f"every {names} goes on, or is said to be over: one that falls silent keeps its last rows")

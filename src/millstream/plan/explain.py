@@ -8,7 +8,6 @@ from itertools import islice
 from millstream.plan import nodes
 from millstream.plan.check import check
 from millstream.plan.cost import Choice
-from millstream.plan.describe import describe, show_panes
 from millstream.plan.plan import Plan
 from millstream.plan.refusal import Refusal
 
@@ -53,12 +52,11 @@ def _query(
     marks = {id(node): f"unbounded: {refusal.fact}" for node, refusal in refused}
 
     def lines(node: nodes.Node, above: nodes.Node | None) -> list[str]:
-        head, *more = describe(node)
+        head, *more = node.describe()
         shared_above = above is not None and readers[id(above)] is readers[id(node)]
         if len(readers[id(node)]) > 1 and not shared_above:
             more.append(f"shared with {_others(readers[id(node)], name)}")
-        if isinstance(node, nodes.Aggregate):
-            more += _evaluation(node, node.choice or choice_of(node))
+        more += node.evaluated(choice_of(node))
         if isinstance(node, nodes.Source) and (path := path_of(node)) is not None:
             more.append(path)
         if id(node) in marks:
@@ -79,18 +77,6 @@ def _others(readers: Sequence[str], name: str) -> str:
     return ", ".join(others) + (f" and {left:,} more" if left else "")
 
 
-def _evaluation(node: nodes.Aggregate, choice: Choice | None) -> Iterator[str]:
-    panes = show_panes(node)
-    if panes is not None and (choice is None or choice.strategy in ("paned", "differential")):
-        yield panes
-    if choice is not None:
-        yield f"strategy {choice.strategy} (auto: {choice.reason})"
-    elif node.strategy != "auto":
-        yield f"strategy {node.strategy} (asked for)"
-    elif nodes.is_sliding(node):
-        yield "strategy auto: chosen by the cost model when the first rows show what they are like"
-
-
 Lines = Callable[[nodes.Node, nodes.Node | None], list[str]]
 """What to write of a node, given the node that is drawn above it."""
 
@@ -100,7 +86,7 @@ def drawn(root: nodes.Node, lines: Lines) -> Iterator[str]:
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"k": pa.int64()}))
-    >>> for line in drawn(nodes.Distinct(input=stream, columns=("k",)), lambda node, _: describe(node)):
+    >>> for line in drawn(nodes.Distinct(input=stream, columns=("k",)), lambda node, _: node.describe()):
     ...     print(line)
     └─ distinct on k
        └─ stream s: no progress declared: windows close at the end of the stream

@@ -11,7 +11,6 @@ from millstream.core.domain import Kind
 from millstream.core.generator import Supplied
 from millstream.plan import nodes
 from millstream.plan.promise import promises_of
-from millstream.plan.trace import origins
 from millstream.plan.words import listed
 
 _TIMES = (Kind.TIMESTAMP, Kind.DATE)
@@ -87,7 +86,7 @@ class Hints:
 
     def declared(self, node: nodes.Node, attribute: str) -> str:
         """A promise on an attribute, of the stream that it comes from."""
-        found = origins(node, attribute)
+        found = node.origins(attribute)
         silent = [(one, name) for one, name in found if Template({name: Sign.UP_TO}) not in promises_of(one)]
         source, name = (silent or found)[0] if found else (next(iter(nodes.sources(node))), attribute)
         if name not in source.schema.names:
@@ -101,7 +100,7 @@ class Hints:
 
     def supplied(self, node: nodes.Node, keys: Sequence[str]) -> str:
         """Punctuation that says that a key is over."""
-        names = [name for key in keys for _, name in origins(node, key)[:1]] or list(keys)
+        names = [name for key in keys for _, name in node.origins(key)[:1]] or list(keys)
         how = self.promise(Template(dict.fromkeys(names, Sign.LITERAL)))
         return how if self.sql else f"progress={how}"
 
@@ -137,7 +136,7 @@ def _texts(columns: Sequence[str]) -> str:
 
 
 def _is_timed(node: nodes.Node, attribute: str) -> bool:
-    kinds = [source.domains[name].kind for source, name in origins(node, attribute) if name in source.domains]
+    kinds = [source.domains[name].kind for source, name in node.origins(attribute) if name in source.domains]
     return not kinds or kinds[0] in _TIMES
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millstream.core.contract.template import END, Sign, Template
 from millstream.core.domain import Domain
 from millstream.core.generator import BoundedDisorder, BoundedRows, PerGroup, Step, Supplied, Timer
-from millstream.plan import nodes
 from millstream.plan.horizon import Lag, Part
+from millstream.plan.lag import Promises, until_over
 
-Promises: TypeAlias = Mapping[Template, Lag]
-"""The templates of a stream, each with its lag."""
+if TYPE_CHECKING:
+    from millstream.plan.nodes.source import Source
 
 
-def promises_of(source: nodes.Source, *, ends: bool = False) -> Promises:
+def promises_of(source: Source, *, ends: bool = False) -> Promises:
     """What is promised of a source; with `ends`, also that it will end."""
     out: dict[Template, Lag] = {END: (Part("the end of the stream"),)} if ends else {}
     template = template_of(source.progress)
@@ -54,8 +54,3 @@ def _lag(generator: Any, template: Template, domains: Mapping[str, Domain]) -> L
             return (Part("what is not punctuated yet"),)
         case _:
             return ()
-
-
-def until_over(template: Template) -> Part:
-    """How long rows of a group stay that goes only when it is over."""
-    return Part(f"until its {', '.join(template.literals)} is over")

@@ -16,12 +16,10 @@ from millstream.core.contract.reduce import accordances
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
 from millstream.core.domain import Kind
-from millstream.core.window import WHOLE
 from millstream.plan import nodes
 from millstream.plan.check import offered
 from millstream.plan.hints import IN_PYTHON, Hints
 from millstream.plan.promise import promises_of, template_of
-from millstream.plan.trace import Origin, origins
 
 _MOST_CHOICES = 20_000
 _MOST_ATTRIBUTES = 5
@@ -148,38 +146,8 @@ def _interesting(root: nodes.Node) -> dict[int, list[tuple[str, bool]]]:
     """By source: the columns on which an operator's memory depends, and whether it asks for their order."""
     found: dict[int, dict[str, bool]] = {}
     for node in nodes.walk(root):
-        for (source, name), ordered in _asked(node):
-            mine = found.setdefault(id(source), {})
-            mine[name] = mine.get(name, False) or ordered
+        for at, column, ordered in node.asks():
+            for source, name in at.origins(column):
+                mine = found.setdefault(id(source), {})
+                mine[name] = mine.get(name, False) or ordered
     return {key: list(some.items()) for key, some in found.items()}
-
-
-def _asked(node: nodes.Node) -> Iterator[tuple[Origin, bool]]:
-    for at, name, ordered in _attributes(node):
-        for origin in origins(at, name):
-            yield origin, ordered
-
-
-def _attributes(node: nodes.Node) -> Iterator[tuple[nodes.Node, str, bool]]:
-    match node:
-        case nodes.Distinct():
-            yield from ((node.input, name, False) for name in node.columns)
-        case nodes.Sort():
-            yield node.input, node.attribute, True
-        case nodes.Top():
-            yield from ((node.input, name, node.windows) for name in node.keys[-1:])
-        case nodes.Aggregate():
-            if node.windows[0] != WHOLE:
-                yield node.input, node.attribute, True
-            yield from ((node.input, name, False) for name in node.groups)
-        case nodes.Join():
-            for side, at in enumerate(node.inputs):
-                if node.time is not None:
-                    yield at, (node.time.left, node.time.right)[side], True
-                yield from ((at, pair[side], False) for pair in node.keys)
-        case nodes.AsOf():
-            for side, at in enumerate(node.inputs):
-                yield at, node.time[side], True
-                yield from ((at, pair[side], False) for pair in node.keys)
-        case _:
-            return

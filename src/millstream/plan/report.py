@@ -11,7 +11,6 @@ from millstream.plan import nodes
 from millstream.plan.check import Checked, check
 from millstream.plan.hints import Hints
 from millstream.plan.remedy import Remedy, remedies
-from millstream.plan.words import promise_text
 
 _MOST = 5  # remedies that are shown
 
@@ -43,7 +42,7 @@ class Answer:
             out += [f"  {line}" for line in verdict.lines()]
         if not checked.verdicts:
             out.append("  keeps nothing")
-        out += [f"  stream {one.name} {promise_text(one)}" for one in checked.sources]
+        out += [f"  stream {one.name} {one.promise_text()}" for one in checked.sources]
         if not checked.safe:
             would_do = self.would_do()
             out.append("  one of these would do:" if would_do else "  no punctuation of its streams would do")
@@ -56,7 +55,7 @@ class Answer:
             "query": self.checked.name,
             "safe": self.checked.safe,
             "operators": [one.to_dict() for one in self.checked.verdicts],
-            "streams": {one.name: promise_text(one) for one in self.checked.sources},
+            "streams": {one.name: one.promise_text() for one in self.checked.sources},
             "would_do": [one.to_dict() for one in self.remedies],
         }
 

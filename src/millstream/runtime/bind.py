@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.aggregate import AggregateCall
+from millstream.core.aggregate import AggregateCall, Size
 from millstream.core.domain import Domain, Kind
 from millstream.core.errors import AggregateError, PlanError
 from millstream.core.expression import Expression
 from millstream.core.flush import Flush
 from millstream.core.quote import apart, check_reserved
-from millstream.core.window import Rows, SlideByTuple, Sliding, Window
+from millstream.core.window import Window
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.ticks import domain_of
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes
-from millstream.runtime.compile import ROW_NUMBER, spec_of
+from millstream.runtime.compile_windows import ROW_NUMBER, spec_of
 
 _BY_ATTRIBUTE = ("first", "last")
 
@@ -39,7 +40,7 @@ def bind_aggregate(
     _check_names(groups, calls)
     check_reserved(calls)
     _check_strategy(strategy, windows)
-    by_number = isinstance(windows[0], Rows)
+    by_number = windows[0].by_rows
     columns = dict.fromkeys(groups if by_number else (attribute, *groups))
     items = {name: Expression.column(name) for name in columns}
     bound: list[nodes.AggregateColumn] = []
@@ -72,7 +73,12 @@ def bind_aggregate(
         options=options,
         flush=flush,
     )
-    return nodes.with_schema(node, spec_of(node).schema)
+    spec = spec_of(node)
+    sized = (
+        replace(one, holistic=known.kernel.size is Size.HOLISTIC)
+        for one, known in zip(bound, spec.aggregates, strict=True)
+    )
+    return replace(node, schema=spec.schema, aggregates=tuple(sized))
 
 
 def _place(items: dict[str, Expression], name: str, parsed: Expression) -> str:
@@ -104,14 +110,10 @@ def _check_names(groups: tuple[str, ...], calls: Mapping[str, AggregateCall]) ->
 def _check_strategy(strategy: str, windows: tuple[Window, ...]) -> None:
     if strategy not in nodes.STRATEGIES:
         raise PlanError(f"there is no strategy {strategy!r}", hint=f"Choose one of {', '.join(nodes.STRATEGIES)}.")
-    kind = type(windows[0])
-    fits = {
-        Sliding: ("auto", "wid", "paned", "differential", "buffered", "adaptive"),
-        SlideByTuple: ("auto", "bins", "buffered"),
-    }.get(kind, ("auto",))
+    fits = windows[0].strategies
     if strategy not in fits:
         raise PlanError(
-            f"strategy {strategy!r} does not fit {kind.__name__} windows",
+            f"strategy {strategy!r} does not fit {type(windows[0]).__name__} windows",
             hint=f"For these windows choose one of {', '.join(fits)}.",
         )
 

@@ -8,6 +8,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 from millstream.core.quote import read_text, text
+from millstream.kernels.aggregates.registry import FUNCTIONS
 
 SYNONYMS = {
     "approx_count_distinct": "approx_distinct",
@@ -26,23 +27,10 @@ SYNONYMS = {
 }
 """What peers call an aggregate, and what we do."""
 
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "approx_distinct": ("lg_k",),
-    "approx_heavy_hitters": ("share",),
-    "approx_quantile": ("q", "k"),
-    "heavy_hitters": ("share",),
-    "quantile": ("q",),
-}
+PARAMETERS = {name: one.parameters for name, one in FUNCTIONS.items() if one.parameters}
 """Arguments after the first that are numbers, not expressions."""
 
-AGGREGATES = frozenset(
-    {
-        *SYNONYMS,
-        *PARAMETERS,
-        "avg", "bool_and", "bool_or", "count", "count_distinct", "first", "last", "max", "max_by", "median", "min",
-        "min_by", "mode", "stddev", "stddev_pop", "sum", "var_pop", "variance",
-    }
-)  # fmt: skip
+AGGREGATES = frozenset({*SYNONYMS, *FUNCTIONS} - {"user"})
 """Every name that is an aggregate in a statement."""
 
 OTHER_AGGREGATES = frozenset({"any_value", "array_agg", "collect_list", "collect_set", "corr", "kurtosis", "skewness"})

@@ -15,7 +15,6 @@ from millstream.kernels.group import check_groupable
 from millstream.kernels.same import alike
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.plan.trace import progressing
 
 if TYPE_CHECKING:
     from millstream.api.stream import Stream
@@ -175,7 +174,7 @@ def times_of(left: Stream, right: Stream, time: str | tuple[str, str] | None) ->
             pass
         case _:
             raise PlanError(f"time={time!r} names no attributes", hint='Write time="ts" or time=("ts", "stamp").')
-    found = [progressing(one.node)[:1] for one in (left, right)]
+    found = [one.node.progressing()[:1] for one in (left, right)]
     if not found[0] or not found[1]:
         side = "left" if not found[0] else "right"
         raise PlanError(

@@ -9,7 +9,6 @@ from millstream.core.errors import PlanError, SchemaError
 from millstream.kernels.group import check_groupable
 from millstream.kernels.same import all_alike
 from millstream.plan import nodes
-from millstream.plan.trace import progressing
 
 if TYPE_CHECKING:
     from millstream.api.stream import Stream
@@ -64,7 +63,7 @@ def _time(left: Stream, right: Stream, time: str | None) -> str | None:
         if time not in left.schema.names:
             raise SchemaError(f"there is no column {time!r}", hint=f"Known: {', '.join(left.schema.names)}.")
         return time
-    both = [name for name in progressing(left.node) if name in progressing(right.node)]
+    both = [name for name in left.node.progressing() if name in right.node.progressing()]
     return next(iter(both), None)
 
 

@@ -55,6 +55,9 @@ def make_windows(
         raise WindowError("a window needs an attribute", hint='Name it first: window("ts", range="1 minute").')
     domain = _domain(schema, attribute)
     _check_kinds(range=range, slide=slide, start=start, per=per, gap=gap, extent=extent, wids=wids)
+    if callable(range):
+        _check_alone(slide=slide, start=start, per=per)
+        return Made(attribute, (_own_kind(range, domain),))
     if gap is not None:
         return Made(attribute, (Session(gap=domain.span(gap, what="gap")),))
     if (extent is None) != (wids is None):
@@ -115,7 +118,7 @@ def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
     for window in windows:
         if not isinstance(window, Sliding | Landmark):
             raise WindowError(
-                f"{_KINDS[type(window)]} with a flush, whose windows do not close one a slide",
+                f"{window.kind} with a flush, whose windows do not close one a slide",
                 hint="Leave flush out: it is for sliding, tumbling and landmark windows.",
             )
         if flush.windows * window.slide >= LONGEST:
@@ -126,20 +129,30 @@ def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
     return flush
 
 
-_KINDS: dict[type[Any], str] = {
-    Rows: 'a window by="rows"',
-    Session: "a session window",
-    SlideByTuple: "a window that ends at a row",
-    UserDefined: "a user-defined window",
-}
-
-
 def _check_rows(**given: Any) -> None:
     """Refuse words that mean nothing where rows are counted."""
     others = [name for name, value in given.items() if value is not None]
     if others:
         raise WindowError(
             f'a window by="rows" has no {", ".join(others)}', hint=f'Leave out {", ".join(others)}, or by="rows".'
+        )
+
+
+def _own_kind(make: Callable[[Domain], Any], domain: Domain) -> Window:
+    window = make(domain)
+    if not isinstance(window, Window):
+        raise WindowError(
+            f"range made {window!r}, which is no window", hint="Give a function from a domain to a window."
+        )
+    return window
+
+
+def _check_alone(**given: Any) -> None:
+    """Refuse words beside a window of its own kind."""
+    others = [name for name, value in given.items() if value is not None]
+    if others:
+        raise WindowError(
+            f"a window of its own kind has no {', '.join(others)}", hint=f"Leave out {', '.join(others)}."
         )
 
 

@@ -20,7 +20,6 @@ from millstream.core.errors import MillstreamError, SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.core.quote import apart
 from millstream.plan import nodes
-from millstream.plan.trace import progressing
 from millstream.sql.expressions import Names, quoted, scalar, spelled
 from millstream.sql.grammar import statements as sql
 from millstream.sql.grammar.text import Piece
@@ -249,7 +248,7 @@ class _Lowering:
         return stream
 
     def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
-        made = grouping(select, names, window=window, progressing=progressing(stream.node), problems=self.problems)
+        made = grouping(select, names, window=window, progressing=stream.node.progressing(), problems=self.problems)
         if self.problems and window is not None:
             named(window, names, self.problems)
         refuse_problems(self.problems)
@@ -335,8 +334,8 @@ class _Lowering:
 
     def _sorted(self, stream: Stream, name: str, piece: Piece) -> Stream:
         found = spelled(name.rpartition(".")[2], stream.schema.names)
-        if found is None or found not in progressing(stream.node):
-            known = ", ".join(progressing(stream.node)) or "none"
+        if found is None or found not in stream.node.progressing():
+            known = ", ".join(stream.node.progressing()) or "none"
             self.problems.append(
                 piece.problem(
                     f"{name} makes no progress, so rows could never leave in its order", f"What does: {known}."

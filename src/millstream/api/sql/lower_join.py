@@ -20,7 +20,6 @@ from millstream.core.domain import Domain, Kind
 from millstream.core.expression import Expression
 from millstream.core.problem import Problem
 from millstream.plan import nodes
-from millstream.plan.trace import progressing
 from millstream.sql.expression import condition
 from millstream.sql.expressions import Names, spelled
 from millstream.sql.grammar import statements as sql
@@ -323,7 +322,7 @@ class Step:
     def _by_limits(self, limits: Sequence[Limit]) -> Time:
         """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""
         schemas = self.left.stream.schema, self.right.stream.schema
-        moving = [set(progressing(one.node)) for one in (self.left, self.right)]
+        moving = [set(one.node.progressing()) for one in (self.left, self.right)]
         own = self.own(self.left), self.own(self.right)
 
         def worth(pair: tuple[str, str]) -> int:

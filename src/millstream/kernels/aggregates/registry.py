@@ -5,7 +5,7 @@ The only place that knows all aggregates. What a call may be is decided here, be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -39,7 +39,7 @@ _LEAST_APPROXIMATE_SHARE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class Kind:
     """A kind of argument: which types it admits, and how to say so."""
 
     admits: Callable[[pa.DataType], bool]
@@ -59,28 +59,28 @@ def _anything(_kind: pa.DataType) -> bool:
     return True
 
 
-_ANY = _Kind(_anything, "anything", "")
-_NUMBER = _Kind(
+ANY = Kind(_anything, "anything", "")
+NUMBER = Kind(
     _numeric,
     "integers, floats, or decimals of at most 38 digits",
     'Cast it to a number first: "cast(x as double)".',
 )
-_PLACED = _Kind(
+PLACED = Kind(
     lambda kind: _numeric(kind) or temporal(kind),
     "numbers, dates, times, timestamps or durations",
     'Cast it to a number first: "cast(x as double)".',
 )
-_ORDERED = _Kind(
+ORDERED = Kind(
     lambda kind: sortable(decoded_type(kind)),
     "numbers, booleans, times, strings or binary",
     "Lists, structs and maps have no order: name one of their fields.",
 )
-_TEXT = _Kind(
+TEXT = Kind(
     lambda kind: sortable(decoded_type(kind)) and not _bytes(decoded_type(kind)),
     "numbers, booleans, times or strings",
     'Write bytes as text first: "hex(x)".',
 )
-_TRUTH = _Kind(pa.types.is_boolean, "booleans", 'Compare first: "x > 0".')
+TRUTH = Kind(pa.types.is_boolean, "booleans", 'Compare first: "x > 0".')
 
 
 def _bytes(kind: pa.DataType) -> bool:
@@ -89,15 +89,17 @@ def _bytes(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class Function:
     """The arguments a function takes, and how it is built once they are known to be right."""
 
-    arguments: tuple[_Kind, ...]
+    arguments: tuple[Kind, ...]
     make: Callable[[AggregateCall, Types], Aggregate]
     optional: int = 0
     """How many of the last arguments may be left out."""
-    rest: _Kind | None = None
+    rest: Kind | None = None
     """What any further arguments may be."""
+    parameters: tuple[str, ...] = ()
+    """The names of numbers that SQL writes after the first argument."""
 
 
 def _sum(call: AggregateCall, types: Types) -> Aggregate:
@@ -155,47 +157,45 @@ def _user(call: AggregateCall, types: Types) -> Aggregate:
     )
 
 
-_MIN_BY = _Function((_ORDERED, _ORDERED), lambda _call, types: MinBy(*types))
-_MAX_BY = _Function((_ORDERED, _ORDERED), lambda _call, types: MaxBy(*types))
-_AVG = _Function((_NUMBER,), _avg)
-_VAR_SAMP = _Function((_NUMBER,), lambda _call, types: _variance(types, sample=True))
-_STDDEV_SAMP = _Function((_NUMBER,), lambda _call, types: _variance(types, sample=True, root=True))
-_APPROX_DISTINCT = _Function((_ORDERED,), _approx_distinct)
+_MIN_BY = Function((ORDERED, ORDERED), lambda _call, types: MinBy(*types))
+_MAX_BY = Function((ORDERED, ORDERED), lambda _call, types: MaxBy(*types))
+_AVG = Function((NUMBER,), _avg)
+_VAR_SAMP = Function((NUMBER,), lambda _call, types: _variance(types, sample=True))
+_STDDEV_SAMP = Function((NUMBER,), lambda _call, types: _variance(types, sample=True, root=True))
+_APPROX_DISTINCT = Function((ORDERED,), _approx_distinct, parameters=("lg_k",))
 
-_FUNCTIONS: Mapping[str, _Function] = {
-    "count": _Function((_ANY,), lambda _call, _types: Count(), optional=1),
-    "sum": _Function((_NUMBER,), _sum),
-    "min": _Function((_ORDERED,), lambda _call, types: extreme(types[0], greatest=False)),
-    "max": _Function((_ORDERED,), lambda _call, types: extreme(types[0], greatest=True)),
+FUNCTIONS: dict[str, Function] = {
+    "count": Function((ANY,), lambda _call, _types: Count(), optional=1),
+    "sum": Function((NUMBER,), _sum),
+    "min": Function((ORDERED,), lambda _call, types: extreme(types[0], greatest=False)),
+    "max": Function((ORDERED,), lambda _call, types: extreme(types[0], greatest=True)),
     "avg": _AVG,
     "mean": _AVG,
     "variance": _VAR_SAMP,
     "var_samp": _VAR_SAMP,
-    "var_pop": _Function((_NUMBER,), lambda _call, types: _variance(types, sample=False)),
+    "var_pop": Function((NUMBER,), lambda _call, types: _variance(types, sample=False)),
     "stddev": _STDDEV_SAMP,
     "stddev_samp": _STDDEV_SAMP,
-    "stddev_pop": _Function((_NUMBER,), lambda _call, types: _variance(types, sample=False, root=True)),
+    "stddev_pop": Function((NUMBER,), lambda _call, types: _variance(types, sample=False, root=True)),
     "min_by": _MIN_BY,
     "max_by": _MAX_BY,
     # The planner adds the window attribute as their second argument.
     "first": _MIN_BY,
     "last": _MAX_BY,
-    "bool_and": _Function((_TRUTH,), lambda _call, _types: BoolAnd()),
-    "bool_or": _Function((_TRUTH,), lambda _call, _types: BoolOr()),
-    "count_distinct": _Function((_ORDERED,), lambda _call, types: Distinct(types[0])),
+    "bool_and": Function((TRUTH,), lambda _call, _types: BoolAnd()),
+    "bool_or": Function((TRUTH,), lambda _call, _types: BoolOr()),
+    "count_distinct": Function((ORDERED,), lambda _call, types: Distinct(types[0])),
     "approx_distinct": _APPROX_DISTINCT,
     "approx_count_distinct": _APPROX_DISTINCT,
-    "median": _Function((_PLACED,), lambda _call, types: Quantile(types[0], 0.5)),
-    "quantile": _Function((_PLACED,), _quantile),
-    "approx_quantile": _Function((_NUMBER,), _approx_quantile),
-    "mode": _Function((_ORDERED,), lambda _call, types: Mode(types[0])),
-    "heavy_hitters": _Function((_ORDERED,), _heavy_hitters),
-    "approx_heavy_hitters": _Function((_TEXT,), _approx_heavy_hitters),
-    "user": _Function((_ANY,), _user, rest=_ANY),
+    "median": Function((PLACED,), lambda _call, types: Quantile(types[0], 0.5)),
+    "quantile": Function((PLACED,), _quantile, parameters=("q",)),
+    "approx_quantile": Function((NUMBER,), _approx_quantile, parameters=("q", "k")),
+    "mode": Function((ORDERED,), lambda _call, types: Mode(types[0])),
+    "heavy_hitters": Function((ORDERED,), _heavy_hitters, parameters=("share",)),
+    "approx_heavy_hitters": Function((TEXT,), _approx_heavy_hitters, parameters=("share",)),
+    "user": Function((ANY,), _user, rest=ANY),
 }
-
-FUNCTIONS: tuple[str, ...] = tuple(_FUNCTIONS)
-"""The names that `build` knows."""
+"""By name: what `build` knows, and SQL."""
 
 
 def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggregate:
@@ -210,12 +210,12 @@ def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggrega
     millstream.core.errors.AggregateError: there is no aggregate "summ"
     Hint: Did you mean "sum"? ...
     """
-    function = _FUNCTIONS.get(call.function)
+    function = FUNCTIONS.get(call.function)
     if function is None:
         raise AggregateError(f'there is no aggregate "{call.function}"', hint=nearest(call.function, FUNCTIONS))
     _check_number(call, function, len(argument_types))
     for place, kind in enumerate(argument_types):
-        wanted = function.arguments[place] if place < len(function.arguments) else function.rest or _ANY
+        wanted = function.arguments[place] if place < len(function.arguments) else function.rest or ANY
         if not wanted.admits(kind):
             name = call.arguments[place] if place < len(call.arguments) else f"argument {place + 1}"
             raise AggregateError(
@@ -224,7 +224,7 @@ def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggrega
     return function.make(call, argument_types)
 
 
-def _check_number(call: AggregateCall, function: _Function, given: int) -> None:
+def _check_number(call: AggregateCall, function: Function, given: int) -> None:
     most = len(function.arguments)
     least = most - function.optional
     if least <= given and (given <= most or function.rest is not None):

@@ -21,17 +21,20 @@ Look = tuple[int, int, int, int]
 """Rows, panes, cells and groups of some rows."""
 Build = Callable[[Look], Operator]
 """From what the first rows show to the operator that suits them."""
+Rebuild = Callable[[Operator, Look], Operator]
+"""From the operator there is, and what later rows show, to the one that goes on."""
 
 
 class Undecided(Operator):
     """Holds the place, and the progress, of the operator that `decide` will make."""
 
-    def __init__(self, spec: Spec, windows: tuple[Sliding, ...], build: Build) -> None:
-        """`build` makes the operator from what the first rows show."""
+    def __init__(self, spec: Spec, windows: tuple[Sliding, ...], build: Build, rebuild: Rebuild) -> None:
+        """`build` makes the operator from what the first rows show, `rebuild` another if later ones show otherwise."""
         super().__init__()
         self.spec = spec
         self.windows = windows
         self.build = build
+        self.rebuild = rebuild
         self._epochs = 0
 
     def due(self) -> bool:
@@ -45,11 +48,12 @@ class Undecided(Operator):
         self._epochs += 1
         return self._epochs > 1 and self._epochs & (self._epochs - 1) == 0
 
-    def decide(self, rows: pa.Table) -> Operator:
+    def decide(self, now: Operator, rows: pa.Table) -> Operator:
         """The operator for rows like these, told the progress so far. It has not taken the rows yet."""
-        chosen = self.build(self.look(rows))
-        chosen.resume(self.progress)
-        return chosen
+        if now is self:
+            now = self.build(self.look(rows))
+            now.resume(self.progress)
+        return self.rebuild(now, self.look(rows)) if self.due() else now
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         raise PlanError(

@@ -36,6 +36,8 @@ _MANY = 32
 class Smoothed(Operator):
     """A window operator whose results leave as `flush` says; the bag of results is the same."""
 
+    holds_back = True
+
     def __init__(self, inner: WindowOperator | Several, flush: Flush, windows: Sequence[Sliding | Landmark]) -> None:
         """`windows` are those of `inner`."""
         super().__init__()

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import reduce
 
 from millstream.core.expression import Expression
-from millstream.core.window import Session, Sliding, reach
+from millstream.core.window import Session, Sliding
 from millstream.plan import nodes
 from millstream.plan.nodes import Node, Select, Spare
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.at_most import at_most
-from millstream.plan.rewrite.usable import never_null, never_rejected
+from millstream.plan.rewrite.usable import never_rejected
 
 Moved = Callable[[Expression], Expression | None]
 """What a condition is below a node; None if it cannot be there."""
@@ -80,7 +80,7 @@ def _step(node: Select) -> Node | None:
             return _past(node, below, _of_left(below), None) if node.spare is below.condition is None else None
         case nodes.AsOf():
             # A row without a time must get there to be rejected.
-            usable = node.spare is None and never_null(below.inputs[0], below.time[0])
+            usable = node.spare is None and below.inputs[0].never_null(below.time[0])
             return _past(node, below, _of_left(below), None) if usable else None
         case _:
             return None
@@ -124,7 +124,7 @@ def _below_distinct(node: Select, below: nodes.Distinct) -> Node | None:
 
 
 def _below_sort(node: Select, below: nodes.Sort) -> Node | None:
-    usable = never_null(below.input, below.attribute)
+    usable = below.input.never_null(below.attribute)
     if node.spare is not None and not usable and node.spare.attribute != below.attribute:
         return None
     spare = node.spare if usable else node.spare or Spare(attribute=below.attribute)
@@ -155,7 +155,7 @@ def _below_aggregate(node: Select, below: nodes.Aggregate) -> Node | None:
     # all rows; a user's window may fail on a row that it would no longer see.
     if node.spare is not None or not all(isinstance(window, Sliding | Session) for window in below.windows):
         return None
-    far = max(reach(window) for window in below.windows)
+    far = max(window.reach for window in below.windows)
     spare = None if never_rejected(below, far) else Spare(attribute=below.attribute, reach=far)
     return _past(node, below, _if_total_on(set(below.groups)), spare)
 

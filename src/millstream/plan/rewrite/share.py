@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
-from millstream.core.expression import Expression
 from millstream.plan import nodes
 from millstream.plan.nodes import Node
 from millstream.plan.plan import Plan
@@ -22,6 +21,7 @@ def share(plan: Plan) -> Plan:
     those it has let go.
 
     >>> import pyarrow as pa
+    >>> from millstream.core.expression import Expression
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_()}))
     >>> one, other = (nodes.Select(input=stream, condition=Expression.column("a")) for _ in range(2))
     >>> shared = share(Plan.of({"p": one, "q": other}))
@@ -54,7 +54,7 @@ def _canonical(node: Node, name: str, theirs: frozenset[str], known: Known) -> N
     if isinstance(node, nodes.Source):
         return node
     below = tuple(id(one) for one in nodes.inputs(node))
-    says = tuple(_says(node))
+    says = tuple(node.says())
     alike = known.setdefault((type(node), below, *filter(_is_hashable, says)), [])
     for their_name, their_says, first in alike:
         if their_says == says and (their_name == name or (not name and their_name in theirs)):
@@ -69,40 +69,3 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _says(node: Node) -> Iterator[Any]:
-    """Everything about a node but its inputs."""
-    match node:
-        case nodes.Source():
-            yield node.name
-        case nodes.Select():
-            yield from (_meaning(node.condition), node.spare)
-        case nodes.Project():
-            columns = tuple((name, _meaning(one)) for name, one in node.columns)
-            yield from (columns, node.schema, node.hidden, node.cut)
-        case nodes.Union():
-            yield node.schema
-        case nodes.Distinct():
-            yield node.columns
-        case nodes.Sort():
-            yield node.attribute
-        case nodes.Top():
-            yield from (node.keys, node.order, node.limit, node.number)
-        case nodes.Join():
-            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.domain, node.nulls_equal)
-            yield None if node.condition is None else _meaning(node.condition)
-        case nodes.AsOf():
-            yield from (node.how, node.keys, node.time, node.columns, node.schema, node.strict, node.within)
-        case nodes.Enrich():
-            yield from (node.table.name, node.how, node.keys, node.columns, node.schema)
-            yield None if node.condition is None else _meaning(node.condition)
-        case nodes.Aggregate():
-            yield from (node.attribute, node.domain, node.windows, node.groups, node.strategy, node.schema)
-            yield from (dict(node.options), node.choice, node.pane, node.flush)
-            yield tuple((one.name, one.call, one.arguments, one.filter) for one in node.aggregates)
-
-
-def _meaning(expression: Expression) -> Hashable:
-    """What an expression computes, however it was spelled."""
-    return expression.term if expression.plain is not None else (expression.term, expression.settings)

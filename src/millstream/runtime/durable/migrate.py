@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from millstream.core.errors import StateError
 from millstream.core.generator import BoundedRows, Generator, PerGroup, Supplied
 from millstream.plan import nodes
-from millstream.plan.describe import describe
 from millstream.plan.plan import Plan
 from millstream.state.manifest import Manifest
 
@@ -94,9 +93,7 @@ def _lines(node: nodes.Node, depth: int) -> Iterator[str]:
     if isinstance(node, nodes.Source):
         yield f"{'  ' * depth}stream {node.name}: {_promise(node.progress)}"
         return
-    words = "; ".join(describe(node))
-    if isinstance(node, nodes.Aggregate):
-        words += f"; strategy {node.strategy}"
+    words = "; ".join([*node.describe(), *node.asked()])
     if nodes.keeps_state(node):
         words += " of " + " and ".join(_columns(below) for below in nodes.inputs(node))
     yield f"{'  ' * depth}{words}"

@@ -15,7 +15,6 @@ from millstream.ops.turn import Let
 from millstream.ops.windowing.behind import Elsewhere
 from millstream.ops.windowing.smoothed import HELD
 from millstream.plan import nodes
-from millstream.plan.promised import promised as promised_by
 from millstream.runtime.durable.ledger import Ledger
 from millstream.runtime.tasks.program import Program
 
@@ -78,7 +77,7 @@ class Stops:
                 continue
             at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
             if isinstance(node, nodes.Aggregate) and node.flush is not None:
-                promised.append(promised_by(node, [told(i, node, at[i][0])]))
+                promised.append(node.promised([told(i, node, at[i][0])]))
             else:
-                promised.append(promised_by(node, at[i]))
+                promised.append(node.promised(at[i]))
         return at

@@ -11,11 +11,9 @@ from millstream.core.progress import Progress
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
-from millstream.ops.windowing.auto import Undecided
-from millstream.ops.windowing.smoothed import Smoothed
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
-from millstream.runtime.compile import compile_node, reconsidered
+from millstream.runtime.compile import compile_node
 
 Deliver = Callable[[nodes.Node, pa.Table], None]
 """Takes the rows that leave a node."""
@@ -27,10 +25,10 @@ class Vertex:
 
     node: nodes.Node
     operator: Operator
+    first: Operator
+    """The operator that was there first: as rows come it decides which one takes them."""
     readers: list[tuple[Vertex, int]] = field(default_factory=list["tuple[Vertex, int]"])
     choice: Choice | None = None
-    undecided: Undecided | None = None
-    """What chose the operator, and looks again as rows come."""
     told: Progress = field(default_factory=Progress)
     """What the readers know of this operator's promises."""
 
@@ -54,7 +52,8 @@ class Graph:
         def note(choice: Choice) -> None:
             vertex.choice = choice
 
-        vertex = Vertex(node, compile_node(node, note))
+        operator = compile_node(node, note)
+        vertex = Vertex(node, operator, operator)
         self.vertices[id(node)] = vertex
         for port, below in enumerate(nodes.inputs(node)):
             source = self.vertices[id(below)]
@@ -74,13 +73,8 @@ class Graph:
 
     def push(self, vertex: Vertex, rows: pa.Table, deliver: Deliver, port: int = 0) -> None:
         """Rows arrive at an operator; whatever leaves it arrives at its readers."""
-        if isinstance(vertex.operator, Undecided) and rows.num_rows:
-            vertex.undecided = vertex.operator
-            vertex.operator = vertex.operator.decide(rows)
-        if vertex.undecided is not None and rows.num_rows and vertex.undecided.due():
-            found = reconsidered(vertex.undecided, vertex.node, vertex.operator, rows)
-            if found is not None:
-                vertex.operator, vertex.choice = found
+        if rows.num_rows:
+            vertex.operator = vertex.first.decide(vertex.operator, rows)
         self._pass_on(vertex, vertex.operator.take(port, rows), deliver)
 
     def advance(self, vertex: Vertex, progress: Progress, deliver: Deliver, port: int = 0) -> None:
@@ -92,7 +86,7 @@ class Graph:
         """The epoch is over: what operators held back leaves, inputs before readers, and lets them promise more."""
         for vertex in list(self.vertices.values()):
             # Rows that left earlier in the epoch may have been what a promise waited for.
-            if isinstance(vertex.operator, Smoothed):
+            if vertex.operator.holds_back:
                 self._pass_on(vertex, vertex.operator.release(turn), deliver)
                 self._tell(vertex, deliver)
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
-from millstream.ops.enrich import Enrich
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -189,8 +188,7 @@ class LocalHost(NoFrames):
         began = time.monotonic()
         refuse_rows(self._known(), {name: batch.rows.num_rows for name, batch in batches.items()})
         for vertex in self.graph.vertices.values():
-            if isinstance(vertex.operator, Enrich):
-                vertex.operator.use(self.tables.find)
+            vertex.operator.use(self.tables.find)
         outcome = step(self.graph, batches, end=end, let=let)
         for name, taken in self._taken.items():
             del self._supplied.get(name, [])[:taken]

@@ -15,7 +15,7 @@ from millstream.runtime.outcome import Outcome
 from millstream.runtime.outputs.side import late_table, rejected_table
 from millstream.runtime.tasks.cut import split_segment
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, pack_facts, pack_table, pack_tables
-from millstream.runtime.tasks.program import Program, is_stop, partition_columns
+from millstream.runtime.tasks.program import Program, is_stop
 from millstream.runtime.tasks.route import shares
 from millstream.runtime.tasks.staging import Stage
 from millstream.runtime.tasks.table_files import Versions, give_tables
@@ -111,7 +111,7 @@ class Flow:
             for partition, part in shares(node, port, rows, program.partitions):
                 yield Parcel(partition, i, port, "rows", pack_table(part))
             return
-        columns = partition_columns(node)
+        columns = node.meets_on()
         operator.progress = list(self.order.before[i])
         operator.take(port, rows)
         for segment in operator.store.segments:

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from millstream.core.window import Landmark, Rows, SlideByTuple
 from millstream.ops.operator import Operator
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
-from millstream.plan.describe import describe
 from millstream.plan.explain import drawn
 from millstream.runtime.batch import Sink
 from millstream.runtime.compile import compile_node
@@ -93,13 +91,13 @@ class Program:
 
     def operator(self, i: int) -> Operator:
         """A fresh operator for a node."""
-        return compile_node(settled(self.nodes[i]), _ignore)
+        return compile_node(self.nodes[i].settled(), _ignore)
 
 
 def grows(program: Program) -> bool:
     """Is there a landmark? The last bound closes windows of it that the end, which comes after, does not."""
     found = (node.windows for node in program.nodes if isinstance(node, nodes.Aggregate))
-    return any(isinstance(window, Landmark) for windows in found for window in windows)
+    return any(window.grows for windows in found for window in windows)
 
 
 def is_stop(node: nodes.Node) -> bool:
@@ -107,37 +105,9 @@ def is_stop(node: nodes.Node) -> bool:
     return nodes.keeps_state(node)
 
 
-def partition_columns(node: nodes.Node) -> tuple[str, ...]:
-    """The columns whose values must meet in one partition; none: all rows must meet."""
-    match node:
-        case nodes.Aggregate():
-            first = node.windows[0]
-            if isinstance(first, SlideByTuple):
-                return ()
-            return first.partition_by if isinstance(first, Rows) else node.groups
-        case nodes.Distinct():
-            return node.columns
-        case nodes.Top():
-            return node.keys
-        case _:
-            return ()
-
-
-def settled(node: nodes.Node) -> nodes.Node:
-    """The node with a strategy that needs no look at the rows: partials by pane suit every reduction."""
-    if isinstance(node, nodes.Aggregate) and node.strategy == "auto":
-        return nodes.with_strategy(node, "paned" if nodes.is_sliding(node) else "auto")
-    return node
-
-
 def plan_text(node: nodes.Node) -> str:
     """A plan as text: equal for equal plans."""
-    return "\n".join((*drawn(node, lambda one, _: _lines(one)), *_schemas(node)))
-
-
-def _lines(node: nodes.Node) -> list[str]:
-    asked = [f"strategy {node.strategy}"] if isinstance(node, nodes.Aggregate) else []
-    return [*describe(node), *asked]
+    return "\n".join((*drawn(node, lambda one, _: [*one.describe(), *one.asked()]), *_schemas(node)))
 
 
 def _schemas(node: nodes.Node) -> Iterator[str]:

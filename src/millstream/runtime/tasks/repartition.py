@@ -14,7 +14,7 @@ from millstream.ops.join.held import opened
 from millstream.plan import nodes
 from millstream.runtime.durable.ledger import Ledger
 from millstream.runtime.tasks.cut import covering, split_segment
-from millstream.runtime.tasks.program import Program, partition_columns
+from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.route import original, shares, spread
 from millstream.state.files import read_table, write_table
 from millstream.state.manifest import GROUPS, Facts, SavedSegment
@@ -62,10 +62,10 @@ def _moved(
 ) -> Iterator[_Moved]:
     if isinstance(node, nodes.Join):
         yield from _of_join(storage, node, saved, before, now)
-    elif isinstance(node, nodes.AsOf):
-        yield from _of_as_of(storage, node, saved, now)
+    elif isinstance(node, nodes.TwoSided):
+        yield from _of_two_sides(storage, node, saved, now)
     else:
-        yield from _cut(storage, saved, partition_columns(node), now)
+        yield from _cut(storage, saved, node.meets_on(), now)
 
 
 def _of_join(
@@ -85,7 +85,7 @@ def _of_join(
             yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
 
 
-def _of_as_of(storage: Storage, node: nodes.AsOf, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
+def _of_two_sides(storage: Storage, node: nodes.TwoSided, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
     """The rows of each side to where those of one key meet now."""
     for one in saved:
         for name, written in one.tables.items():

@@ -16,18 +16,11 @@ from millstream.core.promise.near import Near
 from millstream.kernels.partition import partition_of
 from millstream.kernels.ticks import to_ticks, too_far
 from millstream.plan import nodes
-from millstream.runtime.tasks.program import partition_columns
 
 
 def spread(node: nodes.Node) -> bool:
     """Has a stop work for all partitions, and not for one only?"""
-    match node:
-        case nodes.Join():
-            return bool(node.keys) or _by_coordinate(node) or _by_slice(node)
-        case nodes.AsOf():
-            return bool(node.keys)
-        case _:
-            return bool(partition_columns(node))
+    return bool(node.meets_on()) or (isinstance(node, nodes.Join) and (_by_coordinate(node) or _by_slice(node)))
 
 
 def copies(node: nodes.Node) -> bool:
@@ -58,11 +51,8 @@ def original(node: nodes.Node, port: int, rows: pa.Table, partitions: int, parti
 
 def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list[np.ndarray]:
     """The partitions of each row: the first, and the others it may go to."""
-    if not isinstance(node, nodes.Join | nodes.AsOf):
-        columns = partition_columns(node)
-        return [partition_of([rows[name] for name in columns], rows.num_rows, partitions)]
-    if node.keys or isinstance(node, nodes.AsOf):
-        return [partition_of([rows[pair[port]] for pair in node.keys], rows.num_rows, partitions)]
+    if not isinstance(node, nodes.Join) or node.keys:
+        return [partition_of([rows[name] for name in node.meets_on(port)], rows.num_rows, partitions)]
     at, known = _coordinates(node, port, rows)
     if _by_coordinate(node):
         return [np.where(known, at % partitions, 0)]

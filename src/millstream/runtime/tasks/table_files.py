@@ -11,7 +11,6 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from millstream.kernels.lookup import Lookup
-from millstream.ops.enrich import Enrich
 from millstream.ops.operator import Operator
 from millstream.runtime.tables import Tables
 from millstream.state.files import Written, read_table, write_table
@@ -57,8 +56,7 @@ class TableFiles:
 
 def give_tables(operator: Operator, storage: Storage, versions: Versions) -> None:
     """Let an operator look into the tables of its epoch, if it is one that does."""
-    if isinstance(operator, Enrich):
-        operator.use(lambda name, keys: _opened(storage, versions[name], keys))
+    operator.use(lambda name, keys: _opened(storage, versions[name], keys))
 
 
 @lru_cache(maxsize=_OPEN)

@@ -1,0 +1,114 @@
+"""Sliding windows, and tumbling ones: a length, and how often one ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd
+from typing import ClassVar
+
+from millstream.core.contract import form
+from millstream.core.domain import Domain
+from millstream.core.errors import WindowError
+from millstream.core.window.base import WINDOW_COLUMNS, Length, Window, positive
+
+_MOST = 10**9  # windows that a row can be in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sliding(Window):
+    """A window of `size` ends every `slide`; window w is [start+(w+1)·slide−size, start+(w+1)·slide).
+
+    >>> window = Sliding(size=10, slide=4, start=0)
+    >>> list(window.wids(7)), window.extent(1), window.first_open(660)
+    ([1, 2, 3], (-2, 8), 165)
+    """
+
+    strategies: ClassVar = ("auto", "wid", "paned", "differential", "buffered", "adaptive")
+    kind: ClassVar = "a sliding window"
+
+    size: int
+    slide: int
+    start: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse windows without a length or that do not move."""
+        positive("range", self.size)
+        positive("slide", self.slide)
+        if self.size // self.slide > _MOST:
+            raise WindowError(
+                f"range {self.size} and slide {self.slide} put every row in {self.size // self.slide} windows",
+                hint="Give a longer slide.",
+            )
+
+    @property
+    def base(self) -> int:
+        """The tick that windows are counted from."""
+        return self.start or 0
+
+    @property
+    def first(self) -> int | None:
+        """The first window there is, if there is a first."""
+        return None if self.start is None else 0
+
+    @property
+    def pane(self) -> int:
+        """The greatest length that divides size and slide: windows are whole runs of panes."""
+        return gcd(self.size, self.slide)
+
+    def wids(self, value: int) -> range:
+        """Ids of the windows that hold `value`, ascending."""
+        offset = value - self.base
+        low = offset // self.slide
+        return range(low if self.start is None else max(0, low), (offset + self.size) // self.slide)
+
+    def extent(self, wid: int) -> tuple[int, int]:
+        """The half-open interval that window `wid` covers."""
+        end = self.base + (wid + 1) * self.slide
+        return end - self.size, end
+
+    def first_open(self, bound: int) -> int:
+        """The first window that a punctuation up to `bound` leaves open."""
+        return (bound - self.base) // self.slide
+
+    @property
+    def reach(self) -> int:
+        """A window and a slide, from where windows are counted from.
+
+        >>> Sliding(size=10, slide=4, start=-100).reach
+        115
+        """
+        return self.size + self.slide + abs(self.base) + 1
+
+    def words(self, attribute: str, domain: Domain) -> str:
+        """The windows in words.
+
+        >>> from millstream.core.domain import Kind
+        >>> Sliding(size=10, slide=5).words("a", Domain(kind=Kind.INTEGER))
+        'range 10 slide 5 on a'
+        """
+        start = "" if self.start is None else f" from {domain.show(self.start)}"
+        return f"range {domain.show_span(self.size)} slide {domain.show_span(self.slide)} on {attribute}{start}"
+
+    def lasts(self, *, holistic: bool) -> tuple[Length, ...]:
+        """As long as a window."""
+        return (("range", self.size),)
+
+    def form(self, attribute: str, groups: tuple[str, ...], *, forgets: bool) -> form.Form:
+        """All columns of a window progress as the attribute does."""
+        return form.WindowAggregate(attribute, WINDOW_COLUMNS, groups)
+
+    def bounds(self, bound: int) -> dict[str, int]:
+        """Those of the first window that is open."""
+        wid = self.first_open(bound)
+        low, high = self.extent(wid)
+        return {"window_id": wid, "window_start": low, "window_end": high}
+
+
+def common_pane(windows: Iterable[Sliding]) -> int:
+    """The greatest length that all windows are whole runs of: the panes that they share.
+
+    >>> common_pane([Sliding(size=10, slide=4), Sliding(size=6, slide=3)])
+    1
+    """
+    return gcd(*(window.pane for window in windows))

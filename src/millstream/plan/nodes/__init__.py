@@ -1,0 +1,60 @@
+"""The plan: immutable nodes that say what to compute. One file for each kind; what all of them are is in `base`."""
+
+from millstream.plan.nodes.aggregate import (
+    STRATEGIES,
+    Aggregate,
+    AggregateColumn,
+    flush_reach,
+    is_sliding,
+)
+from millstream.plan.nodes.as_of import AsOf
+from millstream.plan.nodes.base import Node, Passing, Table, Unary
+from millstream.plan.nodes.distinct import Distinct
+from millstream.plan.nodes.enrich import Enrich
+from millstream.plan.nodes.join import JOINS, Band, Join, SameWindow, near_of
+from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
+from millstream.plan.nodes.project import Project
+from millstream.plan.nodes.select import Select, Spare
+from millstream.plan.nodes.sort import Sort
+from millstream.plan.nodes.source import Source
+from millstream.plan.nodes.top import Top
+from millstream.plan.nodes.union import Union
+from millstream.plan.nodes.walk import inputs, keeps_state, rebuilt, sources, swapped, tables, walk, with_inputs
+
+__all__ = [
+    "JOINS",
+    "STRATEGIES",
+    "Aggregate",
+    "AggregateColumn",
+    "AsOf",
+    "Band",
+    "Distinct",
+    "Enrich",
+    "Join",
+    "JoinColumn",
+    "Node",
+    "Passing",
+    "Project",
+    "SameWindow",
+    "Select",
+    "Sort",
+    "Source",
+    "Spare",
+    "Table",
+    "Top",
+    "TwoSided",
+    "Unary",
+    "Union",
+    "flush_reach",
+    "inputs",
+    "is_sliding",
+    "keeps_state",
+    "near_of",
+    "rebuilt",
+    "sided",
+    "sources",
+    "swapped",
+    "tables",
+    "walk",
+    "with_inputs",
+]

@@ -1,0 +1,81 @@
+"""Distinct: the first row of each combination of some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from millstream.core.contract import form
+from millstream.core.contract.scheme import Scheme
+from millstream.plan.lacking import likely, said_of
+from millstream.plan.lag import Promises
+from millstream.plan.nodes.base import Node, Passing
+from millstream.plan.nodes.walk import sources
+from millstream.plan.promise import promises_of
+from millstream.plan.refusal import Refusal
+from millstream.plan.words import listed
+
+if TYPE_CHECKING:
+    from millstream.plan.hints import Hints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Distinct(Passing):
+    """The first row of each combination of `columns`."""
+
+    stateful: ClassVar[bool] = True
+
+    columns: tuple[str, ...]
+
+    def words(self) -> list[str]:
+        """Its columns."""
+        return [f"distinct on {listed(self.columns)}"]
+
+    def kept(self) -> str:
+        """What was seen."""
+        return f"each {listed(self.columns)} it has seen"
+
+    def meets_on(self, port: int = 0) -> tuple[str, ...]:
+        """Its columns."""
+        return self.columns
+
+    def form(self, *, ends: bool = False) -> form.Form:
+        """A promise on its columns lets it forget."""
+        return form.Within(self.columns)
+
+    def outgoing(self, incoming: Sequence[Promises], out: Scheme, *, ends: bool) -> Promises:
+        """Rows leave when they come."""
+        return incoming[0]
+
+    def asks(self) -> Iterator[tuple[Node, str, bool]]:
+        """Its columns, by value."""
+        yield from ((self.input, name, False) for name in self.columns)
+
+    def refuse(self, inputs: Sequence[Scheme], say: Hints) -> Refusal:
+        """Nothing is promised of its columns."""
+        columns = listed(self.columns)
+        fact = (
+            f"{self.title()} keeps every {columns} for ever: {said_of(self.input)}, and none of it speaks of {columns}"
+        )
+        # What the stream promises may have been left out on the way: then the column must come along.
+        known = [*inputs[0], *(one for source in sources(self) for one in promises_of(source))]
+        linear = next((one.up_to[0] for one in known if len(one.up_to) == 1 and not one.literals), None)
+        if linear is not None:
+            hint = f"Tell rows apart by {linear} too: {say.distinct((*self.columns, linear))}"
+        else:
+            ordered = next((one for one in self.columns if _is_ordered(self.input, one)), None)
+            wanted = ordered or likely(self.input)
+            added = "" if ordered else f", and add {wanted} to the columns"
+            hint = f"Declare {say.declared(self.input, wanted)}{added}"
+        keys = tuple(self.columns[:1])
+        over = f"or have each {keys[0]} end: {say.supplied(self, keys)}"
+        return Refusal(self.title(), columns, fact, f"{hint}; {over}; {say.end}.")
+
+    def needs(self, needed: set[str]) -> set[str]:
+        """What is asked for, and its columns."""
+        return needed | set(self.columns)
+
+
+def _is_ordered(node: Node, column: str) -> bool:
+    return any(source.domains.get(name) is not None for source, name in node.origins(column))
