@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import millstream as ms
-from millstream.runtime.display import panel
+from millstream.runtime.reports.display import panel
 
 
 def counted() -> ms.Engine:

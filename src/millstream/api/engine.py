@@ -35,7 +35,7 @@ from millstream.plan.report import Report, report
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.query import HostQuery
-from millstream.runtime.report import nothing_yet
+from millstream.runtime.reports.report import nothing_yet
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
 from millstream.runtime.trigger import AvailableNow, Trigger

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
-from millstream.runtime.display import watch
 from millstream.runtime.outputs.late_rows import warnings
+from millstream.runtime.reports.display import watch
 from millstream.runtime.trigger import Trigger
 
 if TYPE_CHECKING:

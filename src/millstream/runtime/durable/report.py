@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
-from millstream.runtime.metrics import books
-from millstream.runtime.report import made, of_operator, of_stream
+from millstream.runtime.reports.metrics import books
+from millstream.runtime.reports.report import made, of_operator, of_stream
 from millstream.runtime.tasks.parcel import Report
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
-from millstream.runtime.metrics import books, operator_metrics
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outcome import Outcome
 from millstream.runtime.outputs.folders import claim_folders, finish
@@ -30,7 +29,8 @@ from millstream.runtime.outputs.handed import HandedOn, ending
 from millstream.runtime.outputs.side import late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.report import made, of_stream
+from millstream.runtime.reports.metrics import books, operator_metrics
+from millstream.runtime.reports.report import made, of_stream
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 

@@ -8,7 +8,7 @@ from typing import Any
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
 from millstream.runtime.local.graph import Vertex
-from millstream.runtime.report import of_operator
+from millstream.runtime.reports.report import of_operator
 
 Since = Callable[[nodes.Node], Meter | None]
 """What a node had done before a query came; None if nothing."""
