@@ -24,6 +24,7 @@ from millstream.state.store import Segment
 
 _CARRIED = "carried"
 _FEW = 2
+_SPARSE = 4
 
 
 class Differential(Paned):
@@ -82,9 +83,11 @@ class Differential(Paned):
         stop = np.where(counts > 0, np.minimum(stop, high[at.group]), at.key)
         index, window = expand(np.arange(at.count), at.key, stop)
         columns: list[pa.Array] = [pa.nulls(0)] * len(self.spec.aggregates)
-        # A total of a pane or two is not worth keeping: with sparse groups there would be as many totals as panes.
+        # A total of one or two panes of a long window is not worth keeping: with sparse groups there would be as many
+        # totals as panes.
         staying = np.bincount(group[(entry < high[group]) & (leave > high[group])], minlength=len(low))
-        keep = np.flatnonzero(last & (counts > 0) & (staying[at.group] > _FEW))
+        worth = (staying > _FEW) | (_SPARSE * staying > shape.length)
+        keep = np.flatnonzero(last & (counts > 0) & worth[at.group])
         table = {ROWS: plain(counts[keep])}
         table |= {n: merged.groups[n].take(pa.array(at.group[keep])) for n in self.spec.groups}
         for i, algebra, work in self.partials.open(fixed):
