@@ -32,7 +32,7 @@ from spark_sliding import WARM, Taken, WarmCpu
 from targets import JOINS
 
 import millstream as ms
-from millstream.spark.session import local_session
+from millstream.spark.local_session import local_session
 
 _STORES = "org.apache.spark.sql.execution.streaming.state"
 STORES = {"HDFS-backed": f"{_STORES}.HDFSBackedStateStoreProvider", "RocksDB": f"{_STORES}.RocksDBStateStoreProvider"}

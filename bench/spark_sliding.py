@@ -31,7 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from targets import TARGETS
 
 import millstream as ms
-from millstream.spark.session import local_session
+from millstream.spark.local_session import local_session
 from millstream.workload import auction, disorder
 
 CELLS = {

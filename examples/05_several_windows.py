@@ -27,7 +27,7 @@ for row in sorted(at_noon, key=lambda one: one["window_start"]):
 #       window range 3600 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
 #       window range 43200 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
 #       window range 86400 s slide 3600 s on ts from 2026-01-01T00:00:00+00:00 [CF]
-#       panes of 3600 s, 1 and 12 and 24 a window
+#       panes of 3600 s, 1 and 12 and 24 per window
 #       strategy paned (auto: 3 windows share one set of panes)
 #    └─ stream traffic: ordered on ts [kernel]
 # 01 12:00 – 02 12:00: 213 cars

@@ -57,7 +57,7 @@ _BATCH = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DemoResult:
     """What the demo found."""
 
     identical: bool
@@ -68,7 +68,7 @@ class Verdict:
     rejected: int
 
 
-def run_demo(console: Console, *, rows: int = ROWS, host: str = "local", pace: float = PACE) -> Verdict:
+def run_demo(console: Console, *, rows: int = ROWS, host: str = "local", pace: float = PACE) -> DemoResult:
     """Run the query over `rows` bids on a host, show it on the console, and check it.
 
     An epoch comes each `pace` seconds; with 0, as soon as the one before it is done.
@@ -87,7 +87,7 @@ def run_demo(console: Console, *, rows: int = ROWS, host: str = "local", pace: f
 
 def _run(
     console: Console, engine: ms.Engine, epochs: list[pa.Table], source: Any, planted: int, ordered: pa.Table
-) -> Verdict:
+) -> DemoResult:
     total = sum(epoch.num_rows for epoch in epochs)
     schema = ordered.schema if isinstance(source, Iterator) else None
     bids = engine.stream("bids", source, schema=schema, progress=ms.bounded_disorder("ts", _DISORDER))
@@ -151,7 +151,7 @@ def _with_ts(rows: pa.Table, ts: Any) -> pa.Table:
     return rows.set_column(rows.schema.get_field_index("ts"), rows.schema.field("ts"), ts)
 
 
-def _check(console: Console, ordered: pa.Table, planted: int, top: ms.Query) -> Verdict:
+def _check(console: Console, ordered: pa.Table, planted: int, top: ms.Query) -> DemoResult:
     """Compare with the batch answer over the bids in order, and with what was planted."""
     import duckdb  # noqa: PLC0415 - only the demo's own check needs it, and every command would load it
 
@@ -177,7 +177,7 @@ def _check(console: Console, ordered: pa.Table, planted: int, top: ms.Query) -> 
             f"[bold green]identical: {found.num_rows:,} rows[/], compared with a batch query ({took:.1f} s) "
             "over all bids in order"
         )
-    return Verdict(identical=identical, rows=found.num_rows, late=late, rejected=rejected)
+    return DemoResult(identical=identical, rows=found.num_rows, late=late, rejected=rejected)
 
 
 def _show_books(console: Console, books: Mapping[str, int], late: pa.Table, rejected: pa.Table) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millstream as ms
-from millstream.core.contract.reduce import reduce
+from millstream.core.contract.accordance import reduce
 from millstream.core.contract.scheme import Scheme
 from millstream.plan import nodes
 from millstream.plan.check import check, offered

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.core.contract import form
+from millstream.core.contract.accordance import ContractPlan, accordances, reduce
 from millstream.core.contract.contract import Contract, agree
 from millstream.core.contract.feedback import ANY, NONE, Feedback, covered, well_formed
 from millstream.core.contract.join_form import Join
-from millstream.core.contract.reduce import Plan, accordances, reduce
 from millstream.core.contract.scheme import Scheme, breaches, obeys, ungrammatical
 from millstream.core.contract.template import END, Sign, Template
 from millstream.core.pattern import Equal, Pattern, UpTo
@@ -26,7 +26,7 @@ FEEDBACK: list[Feedback] = [NONE, ANY, Scheme.of("a+")]
 
 
 @st.composite
-def plans(draw: st.DrawFn, *, graphs: bool) -> Plan:
+def plans(draw: st.DrawFn, *, graphs: bool) -> ContractPlan:
     """A plan of at most 6 operators with at most 3 contracts each; later operators read earlier ones."""
     n = draw(st.integers(1, 6))
     reads: dict[Hashable, tuple[Hashable, ...]] = {}
@@ -65,10 +65,10 @@ def plans(draw: st.DrawFn, *, graphs: bool) -> Plan:
         )
         for name, below in reads.items()
     }
-    return Plan(n - 1, reads, offerings)
+    return ContractPlan(n - 1, reads, offerings)
 
 
-def brute_force(plan: Plan) -> Iterator[dict[Hashable, Contract]]:
+def brute_force(plan: ContractPlan) -> Iterator[dict[Hashable, Contract]]:
     """Every choice, and every edge of it looked at."""
     names = list(plan.reads)
     for chosen in product(*(plan.offerings[name] for name in names)):
@@ -78,7 +78,7 @@ def brute_force(plan: Plan) -> Iterator[dict[Hashable, Contract]]:
             yield of
 
 
-def same_as_brute_force(plan: Plan) -> None:
+def same_as_brute_force(plan: ContractPlan) -> None:
     expected = list(brute_force(plan))
     reduction = reduce(plan)
 
@@ -91,17 +91,17 @@ def same_as_brute_force(plan: Plan) -> None:
 
 
 @given(plans(graphs=False))
-def test_the_reducer_is_brute_force_on_trees(plan: Plan) -> None:
+def test_the_reducer_is_brute_force_on_trees(plan: ContractPlan) -> None:
     same_as_brute_force(plan)
 
 
 @given(plans(graphs=True))
-def test_the_reducer_is_brute_force_on_graphs(plan: Plan) -> None:
+def test_the_reducer_is_brute_force_on_graphs(plan: ContractPlan) -> None:
     same_as_brute_force(plan)
 
 
 @given(plans(graphs=False))
-def test_a_tree_takes_two_semi_joins_an_edge(plan: Plan) -> None:
+def test_a_tree_takes_two_semi_joins_an_edge(plan: ContractPlan) -> None:
     reduction = reduce(plan)
 
     if reduction.consistent:
@@ -195,10 +195,10 @@ FORMS: list[tuple[form.Form, int]] = [
     (form.Select(), 1),
     (form.Project({"a": ("x", "y"), "b": ("b",)}), 1),
     (form.Union(), 2),
-    (form.Within(("a",)), 1),
-    (form.Within(("a", "b")), 1),
+    (form.Remembering(("a",)), 1),
+    (form.Remembering(("a", "b")), 1),
     (form.Release("a"), 1),
-    (form.Window("a", "wid"), 1),
+    (form.Windowing("a", "wid"), 1),
     (form.Group(("a", "b")), 1),
     (form.Group(("b",)), 1),
     (form.WindowAggregate("a", ("window_end",), ("b",)), 1),

@@ -156,7 +156,7 @@ def test_punctuation_waits_for_the_oldest_row_held_and_no_longer(
             assert min([bound // slide, *held]) == seen.told.bound("window_id")
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples * 3 // 4)
 @given(some_rows, st.sampled_from([1, 2, 3, 5]), flushes, flushes, st.sampled_from(["ends", "goes on"]), randoms)
 def test_partitions_and_windows_above_change_no_answer(
     rows: list[Row],
@@ -195,7 +195,7 @@ class Counted:
         """Nothing to let go of."""
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples * 3 // 4)
 @given(some_rows, st.sampled_from([1, 2, 3, 5]), st.integers(1, 7), st.integers(1, 3), randoms)
 def test_partitions_together_let_no_more_go_than_was_said(
     rows: list[Row], partitions: int, most: int, windows: int, rnd: random.Random

@@ -65,7 +65,7 @@ def answer(
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])
 @pytest.mark.parametrize("ask", ASKS)
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(rows=st.lists(st.tuples(st.integers(0, 15), VALUES, st.integers(0, 9)), max_size=25))
 def test_floats_are_keys_as_the_texts_that_name_them(
     ask: str,
@@ -82,7 +82,7 @@ def test_floats_are_keys_as_the_texts_that_name_them(
 
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 15), VALUES.filter(lambda value: value is not None), st.integers(0, 9)), max_size=25
@@ -102,7 +102,7 @@ def test_progress_of_each_float_is_that_of_the_text_that_names_it(
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["local", "tasks"])
 @pytest.mark.parametrize("how", ["inner", "left", "full", "semi", "anti"])
-@settings(max_examples=6)
+@settings(max_examples=max(1, settings().max_examples * 3 // 10))
 @given(
     left=st.lists(st.tuples(st.integers(0, 9), VALUES, st.integers(0, 9)), max_size=12),
     right=st.lists(st.tuples(st.integers(0, 9), VALUES, st.integers(0, 9)), max_size=12),
@@ -214,3 +214,26 @@ def test_a_late_row_is_told_the_same_whichever_zero_came_first() -> None:
         said |= set(query.late.table()["punctuation"].to_pylist())
 
     assert {"k = 0.0, ts < 9"} == said
+
+
+ASKED: dict[str, Callable[[ms.Stream], ms.Query]] = {
+    "a window": lambda s: s.window("ts", range=5).group_by("k").agg(n=ms.count()),
+    "differential": lambda s: s.window("ts", range=6, slide=2).group_by("k").agg(n=ms.count(), strategy="differential"),
+    "a session": lambda s: s.window("ts", gap=3).group_by("k").agg(n=ms.count()),
+    "a window of rows": lambda s: s.window("ts", range=2, by="rows", partition_by="k").agg(n=ms.count()),
+    "no window": lambda s: s.group_by("k").agg(n=ms.count()),
+    "distinct": lambda s: s.distinct("k"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_group_is_shown_the_same_whichever_zero_came_first(name: str) -> None:
+    shown = set()
+    for zeros in ((0.0, -0.0), (-0.0, 0.0)):
+        made = ms.Engine(host="local")
+        stream = made.stream("s", [[{"ts": at, "k": zero}] for at, zero in enumerate(zeros)], progress=ms.ordered("ts"))
+        query = ASKED[name](stream).named("q")
+        made.start(ms.available_now(), end_of_stream=True).await_termination()
+        shown |= set(map(str, query.table()["k"].to_pylist()))
+
+    assert {"0.0"} == shown

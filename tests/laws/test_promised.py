@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 import millstream as ms
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
+from millstream.core.promise.columns import renamed
 from millstream.core.punctuation import Punctuation
 from millstream.plan import nodes
 from millstream.runtime.tasks.program import Program, Target
@@ -46,3 +48,33 @@ def test_a_node_promises_what_its_operator_does(question: str) -> None:
             operator = program.operator(i)
             operator.resume([progress.copy() for progress in below])
             assert operator.promises() == one.promised(below), one
+
+
+@pytest.mark.parametrize(
+    "names", [{"a": "x", "b": "y", "c": "z"}, {"a": "z", "b": "y", "c": "x"}, {"b": "a", "c": "b"}]
+)
+def test_renamed_progress_is_each_punctuation_renamed(names: dict[str, str]) -> None:
+    rnd = random.Random(str(names))
+    schema = pa.schema(dict.fromkeys("abc", pa.int64()))
+    for _ in range(200):
+        now = some_progress(rnd, schema, 0.05)
+        for _ in range(rnd.randint(0, 3)):
+            one, *others = rnd.sample("abc", 3)
+            now.accept(Punctuation.group_wise(one, rnd.randint(-50, 200), {name: rnd.randint(0, 2) for name in others}))
+            now.accept(Punctuation.joint({name: rnd.randint(0, 9) for name in others}))
+            now.accept(Punctuation.over({name: rnd.randint(0, 2) for name in others}))
+        expected = Progress()
+        for punctuation in now.punctuations():
+            parts = punctuation.pattern.attributes
+            if parts.keys() <= names.keys():
+                expected.accept(Punctuation(Pattern({names[name]: part for name, part in parts.items()})))
+
+        assert expected == as_punctuations(renamed(now, names))
+
+
+def as_punctuations(progress: Progress) -> Progress:
+    """The same, without what is said twice."""
+    out = Progress()
+    for punctuation in progress.punctuations():
+        out.accept(punctuation)
+    return out

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import millstream as ms
@@ -31,7 +31,8 @@ from support.oracle import Row
 SLIDING = ("auto", "wid", "paned", "differential", "buffered", "adaptive")
 EVERY = {name: one for family in FAMILIES.values() for name, one in family.items()}
 ORDINARY = {**DIFFERENTIAL, **BOUNDED, **HOLISTIC}
-STREAMS = 200
+STREAMS = min(200, 10 * settings().max_examples)
+"""`make quick` looks at fewer."""
 
 
 def some_aggregates(rnd: random.Random, among: dict[str, Aggregate] = ORDINARY) -> dict[str, Aggregate]:
@@ -76,7 +77,7 @@ def check(
 
 
 @pytest.mark.parametrize("strategy", [name for name in SLIDING if name != "adaptive"])
-def test_two_hundred_disordered_streams_have_the_sliding_answers_of_the_definition(strategy: str) -> None:
+def test_disordered_streams_have_the_sliding_answers_of_the_definition(strategy: str) -> None:
     for seed in range(STREAMS):
         rnd = random.Random(seed)
         size, slide, start = rnd.randint(1, 30), rnd.randint(1, 30), rnd.choice([None, None, 0, 5, -7])
@@ -92,7 +93,7 @@ def test_two_hundred_disordered_streams_have_the_sliding_answers_of_the_definiti
 
 
 @pytest.mark.parametrize(("every", "per"), [(1, "tuple"), (3, "tuple"), (3, "rank")])
-def test_two_hundred_disordered_streams_have_the_slide_by_tuple_answers_of_the_definition(every: int, per: str) -> None:
+def test_disordered_streams_have_the_slide_by_tuple_answers_of_the_definition(every: int, per: str) -> None:
     for seed in range(STREAMS):
         rnd = random.Random(seed)
         size = rnd.randint(1, 30)
@@ -108,10 +109,10 @@ def test_two_hundred_disordered_streams_have_the_slide_by_tuple_answers_of_the_d
         )
 
 
-def test_three_hundred_dense_and_thin_streams_have_the_adaptive_answers_of_the_definition() -> None:
+def test_dense_and_thin_streams_have_the_adaptive_answers_of_the_definition() -> None:
     switches = {"eager": 0, "lazy": 0}
     again = 0
-    for seed in range(300):
+    for seed in range(STREAMS * 3 // 2):
         rnd = random.Random(seed)
         size, slide = rnd.choice([(10, 10), (12, 4), (7, 3), (20, 1), (3, 5)])
         chosen = some_aggregates(rnd)

@@ -37,39 +37,45 @@ def test_two_statements_that_say_the_same_are_one_aggregate() -> None:
     engine = local(COUNTS, COUNTS.replace("v > 1", "(v>1)"), COUNTS.replace("v > 1", "v > 2"))
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
 
-    assert 2 == operators(engine, nodes.Aggregate)
+    assert (1, 2) == (operators(engine, nodes.Panes), operators(engine, nodes.Answers))
     assert engine._queries["q0"].table().num_rows
     assert {} == difference(*(engine._queries[name].table().to_pylist() for name in ("q0", "q1")))
 
 
 def test_explain_says_what_is_shared_where_it_begins() -> None:
-    engine = local(COUNTS, COUNTS.replace("count(*) AS n", "sum(v) AS n"))
+    engine = local(COUNTS, COUNTS.replace("count(*) AS n", "sum(v) AS n").replace("10", "20"))
     expected = """
         query q0
         └─ aggregate by k: n = count(*) [kernel]
               window range 10 slide 5 on ts [CF]
-              panes of 5, 2 a window
-              strategy auto: chosen by the cost model when the first rows show what they are like
-           └─ select where v > 1 [kernel]
+              of rows where v > 1
+              answered from shared panes
+           └─ panes by k: count(*), sum(v) [kernel]
+                 window range 10 slide 5 on ts
+                 window range 20 slide 5 on ts
                  shared with q1
-              └─ project ts, k, v [kernel]
+                 strategy panes: 2 aggregates share one reduction of the rows
+              └─ select where v > 1 [kernel]
                  └─ stream s: ordered on ts [kernel]
 
         query q1
         └─ aggregate by k: n = sum(v) [kernel]
-              window range 10 slide 5 on ts [CF]
-              panes of 5, 2 a window
-              strategy auto: chosen by the cost model when the first rows show what they are like
-           └─ select where v > 1 [kernel]
-                 shared with q0
-              └─ project ts, k, v [kernel]
-                 └─ stream s: ordered on ts [kernel]
+              window range 20 slide 5 on ts [CF]
+              of rows where v > 1
+              answered from shared panes
+           └─ panes by k: count(*), sum(v): shared, see query q0
     """
 
     assert dedent(expected).strip() == engine.explain()
 
 
-def test_a_query_that_comes_later_begins_anew() -> None:
+def test_conditions_that_differ_are_computed_once_for_each_row() -> None:
+    engine = local(COUNTS, COUNTS.replace("v > 1", "v > 2"), COUNTS.replace("WHERE v > 1 ", ""))
+
+    assert "2 conditions are computed once for each row, into a bitmap" in engine.explain()
+
+
+def test_a_query_that_comes_later_has_the_windows_of_which_all_rows_are_there() -> None:
     query = "SELECT count(*) AS n FROM s [RANGE 10, SLIDE 10, START 5, WATTR ts]"
     engine = local(query)
     engine.start(ms.once()).await_termination()
@@ -79,8 +85,9 @@ def test_a_query_that_comes_later_begins_anew() -> None:
         {row["window_start"]: row["n"] for row in engine._queries[name].table().to_pylist()} for name in ("q0", "late")
     )
 
-    # The first epoch had the rows up to 19.
-    assert (10, 5, 10) == (first[15], late[15], late[25])
+    # The first epoch had the rows up to 19. The panes from 15 on were still there, those before were not.
+    assert (10, 10, 10, 10) == (first[15], late[15], first[5], late[25])
+    assert 5 not in late
 
 
 def test_a_query_that_comes_later_shares_what_keeps_no_state() -> None:
@@ -89,7 +96,7 @@ def test_a_query_that_comes_later_shares_what_keeps_no_state() -> None:
     engine.sql(COUNTS, name="late")
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
 
-    assert (2, 1) == (operators(engine, nodes.Aggregate), operators(engine, nodes.Select))
+    assert (1, 2, 1) == tuple(operators(engine, kind) for kind in (nodes.Panes, nodes.Answers, nodes.Select))
 
 
 def test_a_query_written_upon_another_reads_its_results_however_late_it_comes() -> None:
@@ -98,7 +105,7 @@ def test_a_query_written_upon_another_reads_its_results_however_late_it_comes() 
     engine._queries["q0"].where("n > 2").named("late")
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
 
-    assert 1 == operators(engine, nodes.Aggregate)
+    assert 1 == operators(engine, nodes.Aggregate) + operators(engine, nodes.Answers)
 
 
 Query = Callable[[ms.Stream], ms.Query]
@@ -129,7 +136,7 @@ def test_no_rewrite_parts_a_later_query_from_the_results_it_was_written_upon(cas
     third = then(early).named("third")  # the other two run already, and read the same state
     engine.start(ms.available_now(), end_of_stream=True).await_termination()
 
-    assert 1 == operators(engine, nodes.Aggregate) + operators(engine, nodes.Distinct)
+    assert 1 == sum(operators(engine, kind) for kind in (nodes.Aggregate, nodes.Answers, nodes.Distinct))
     rest = pa.Table.from_pylist(early.table().to_pylist()[before:], schema=early.table().schema)
     lower = ms.Engine(host="local")
     expected = then(lower.stream("r", [rest])).named("q")
@@ -274,3 +281,65 @@ def test_a_filter_that_moves_finds_its_state_again(lives: Lives, change: str) ->
 
     assert first["p"] == second["p"]
     assert {} == difference(whole(having), lives.results("p"))
+
+
+# --- joins --------------------------------------------------------------------------------------------
+
+
+def test_a_shared_join_is_drawn_once_with_who_reads_it() -> None:
+    engine = ms.Engine(host="local")
+    a, b = (engine.stream(name, [], schema=SCHEMA, progress=ms.ordered("ts")) for name in ("a", "b"))
+    a.join(b, on="k", within=5).named("near")
+    a.where("v > 1").join(b, on="k", within=60, how="left").named("far")
+    assert (
+        dedent(
+            """\
+            query near
+            └─ inner join on k = k [kernel]
+                  ts less ts from -5 to 5
+                  answered from a shared join
+               └─ rows of both sides on k = k, for 2 joins [kernel]
+                     shared with far
+                     strategy slices: one store, one probe; pairs go to readers by slice: [-60, -5), [-5, 6), [6, 61)
+                     1 condition is computed once for each left row, into a bitmap
+                  ├─ stream a: ordered on ts [kernel]
+                  └─ stream b: ordered on ts [kernel]
+
+            query far
+            └─ left join on k = k [kernel]
+                  ts less ts from -60 to 60
+                  of left rows where v > 1
+                  answered from a shared join
+               └─ rows of both sides on k = k, for 2 joins: shared, see query near"""
+        )
+        == engine.explain()
+    )
+
+
+def test_joins_on_other_keys_or_other_times_share_nothing() -> None:
+    engine = ms.Engine(host="local")
+    a, b = (engine.stream(name, [], schema=SCHEMA, progress=ms.ordered("ts")) for name in ("a", "b"))
+    a.join(b, on="k", within=5).named("p").discard()
+    a.join(b, on=["k", "v"], within=5).named("q").discard()
+    a.join(b, on="k", window=5).named("r").discard()
+    b.join(a, on="k", within=5).named("s").discard()
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    assert (4, 0) == (operators(engine, nodes.Join), operators(engine, nodes.SharedJoin))
+
+
+def test_joins_that_shared_find_their_rows_again_and_a_later_one_keeps_its_own(tmp_path: Path) -> None:
+    def live(widths: tuple[int, ...]) -> list[Any]:
+        engine = engine_on_disk(tmp_path / "ck", 2)
+        a = engine.stream("a", list(TABLES), schema=SCHEMA, progress=ms.ordered("ts"))
+        b = engine.stream("b", list(TABLES), schema=SCHEMA, progress=ms.ordered("ts"))
+        for width in widths:
+            a.join(b, on="k", within=width).named(f"q{width}").discard()
+        engine.start(ms.available_now()).await_termination()
+        kinds = [type(node).__name__ for _, node in engine.host.program.stops()]
+        return [sorted(kinds), sorted({one.operator.split("-")[0] for one in engine.host.ledger.segments})]
+
+    first = live((5, 20))
+    assert [["SharedJoin"], ["join"]] == first
+    assert first == live((5, 20))
+    assert [["Join", "SharedJoin"], ["join"]] == [live((5, 20, 30))[0], first[1]]
+    assert ["Join", "SharedJoin"] == live((20, 30))[0]

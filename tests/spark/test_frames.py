@@ -223,7 +223,7 @@ def test_values_at_the_ends_of_64_bits_are_rejected_as_on_the_local_host(spark: 
     engine = ms.Engine(spark, partitions=2)
     there, there_books = answer(engine, files(spark, tmp_path))
 
-    assert native_reduce(engine.host.program) is not None
+    assert native_reduce(engine.host.program)
     assert bag(here.table()) == bag(there.table())
     assert 3 == there.rejected.table().num_rows
     assert without_epoch(here.rejected.table()) == without_epoch(there.rejected.table())

@@ -178,3 +178,18 @@ def test_kernels_hash_whole_numbers_as_spark_does(spark: Any) -> None:
     found = [row[0] for row in frame.selectExpr("hash(wide, narrow)").collect()]
 
     assert found == murmur([wide, narrow], len(wide)).tolist()
+
+
+@pytest.mark.parametrize("shape", ["one key", "no key", "a condition"])
+def test_joins_that_share_equal_those_of_whole_tables(spark: Any, tmp_path: Path, shape: str) -> None:
+    """One job for all of them; each row is kept once, for the widest."""
+    left, right = given(tmp_path, 7)
+    engine = ms.Engine(spark, checkpoint=tmp_path / "checkpoint", partitions=2)
+    a, b = both(engine, frames(spark, tmp_path))
+    cases = [Case.of(how, near, **SHAPES[shape]) for how in KINDS for near in ("closed band", "band of the future")]
+    made = [case.query(a, b).named(f"q{i}") for i, case in enumerate(cases)]
+    engine.start(ms.available_now(), end_of_stream=True).await_termination()
+    stops = [type(node).__name__ for _, node in engine.host.program.stops()]
+    assert "SharedJoin" in stops
+    for case, query in zip(cases, made, strict=True):
+        assert case.answer(table(left), table(right, second=True)) == case.got(query.table())

@@ -136,6 +136,19 @@ def test_a_restart_goes_on_with_the_files_that_came_since(spark: Any, tmp_path: 
     place.check(run)
 
 
+@pytest.mark.parametrize("ask", [sliding, with_kernels], ids=["reduced by Spark", "by kernels"])
+def test_a_query_of_a_file_stream_is_drained_and_makes_way(spark: Any, tmp_path: Path, ask: Ask) -> None:
+    place = Place(spark, tmp_path, ask)
+    place.add(0, 4)
+    place.live(end=False)
+    before = len(rows_of(tmp_path / "out"))
+    place.engine().drain("q")
+
+    assert before < len(rows_of(tmp_path / "out"))
+    place.check()
+    place.live(end=False, ask=tumbling)  # not refused as a changed query
+
+
 @pytest.mark.parametrize("ask", [sliding, tumbling])
 def test_the_way_rows_are_reduced_may_change_with_the_queries(spark: Any, tmp_path: Path, ask: Ask) -> None:
     # Alone the query is reduced by Spark, beside another by kernels: they must agree on the partitions of state.

@@ -84,7 +84,7 @@ def test_parquet_is_reduced_by_spark_itself_and_explain_says_so(spark: Any, tmp_
     script("parquet", tmp_path / "in").bind(engine)
 
     places = [line.rsplit("[", 1)[-1] for line in engine.explain().splitlines() if "─" in line]
-    assert ["spark, then kernel]", "spark]", "spark]", "spark]"] == places
+    assert ["spark, then kernel]", "spark]", "spark]"] == places
 
 
 def test_a_restart_takes_only_the_files_that_came_since(spark: Any, tmp_path: Path) -> None:

@@ -361,3 +361,32 @@ def test_a_hint_about_a_run_is_sql_too(script: Path) -> None:
     assert 1 == code
     assert "INSERT OVERWRITE … replaces what is there, and OPTIONS (mode 'append') writes beside it." in said
     assert "to_parquet" not in said
+
+
+def test_a_query_is_drained_before_it_is_changed(script: Path) -> None:
+    stream = "CREATE STREAM bids FROM parquet 'in' PROGRESS ON ts WITHIN 5;"
+    old = "INSERT INTO json 'out/counts' SELECT count(*) AS n FROM bids [RANGE 10, WATTR ts];"
+    script.write_text(f"{stream}\n{old}")
+    assert 0 == call("run", script, "--checkpoint", "ck")[0]
+    changed = script.with_name("changed.sql")
+    changed.write_text(f"{stream}\n{old.replace('RANGE 10', 'RANGE 20')}")
+
+    code, _, said = call("run", changed, "--checkpoint", "ck")
+    assert 1 == code
+    assert "`window range 10 slide 10 on ts [CF]` and now has `window range 20 slide 20 on ts [CF]`" in said
+    assert "millstream drain FILE.sql 'counts' --checkpoint …" in said
+    assert "engine." not in said
+
+    code, _, said = call("drain", script, "counts", "--checkpoint", "ck")
+    assert (0, "counts is drained, and the checkpoint has no state of it\n") == (code, said)
+    rows = [row for path in sorted(Path("out/counts").glob("*.json")) for row in lines(path.read_text())]
+    assert [(0, 3), (1, 1), (2, 1)] == [(row["window_id"], row["n"]) for row in rows]
+    assert 0 == call("run", changed, "--checkpoint", "ck")[0]
+
+
+def test_what_is_not_there_is_not_drained(script: Path) -> None:
+    code, _, said = call("drain", script, "nothing", "--checkpoint", "ck")
+
+    assert 1 == code
+    assert "there is no query 'nothing'" in said
+    assert 2 == call("drain", script, "out")[0]  # which checkpoint?

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.core.contract import form
+from millstream.core.contract.accordance import ContractPlan, accordances, reduce
 from millstream.core.contract.contract import Contract
 from millstream.core.contract.feedback import ANY, NONE, Feedback, covered, expires, fits, well_formed
 from millstream.core.contract.join_form import Join
-from millstream.core.contract.reduce import Plan, accordances, reduce
 from millstream.core.contract.scheme import Element, Scheme, breaches, obeys, ungrammatical
 from millstream.core.contract.template import Template
 from millstream.core.errors import PatternError
@@ -127,7 +127,7 @@ OFFERED: dict[str, tuple[form.Form, list[Scheme], Scheme]] = {
     "CT13": (ON_B, [Scheme.of("a- b+"), Scheme.of("b+ c-")], Scheme.of("a- b+ c-")),
     "CT14": (ON_B, [Scheme.of("a- b#"), Scheme.of("b# c-")], Scheme.of("a- b# c-")),
     "CT15": (ON_BC, [Scheme.of("b+"), Scheme.of("c+")], Scheme.of("b+ c+")),
-    "CT16": (form.Window("b", "wid"), [Scheme.of("b+")], Scheme.of("wid+")),
+    "CT16": (form.Windowing("b", "wid"), [Scheme.of("b+")], Scheme.of("wid+")),
     "CT17": (form.Group(("g", "h")), [Scheme.of("g+ h+")], Scheme.of("g# h#")),
     "CT18": (form.Group(("g", "h")), [Scheme.of("g# h#")], Scheme.of("g# h#")),
     "CT19": (form.Group(("g", "h")), [Scheme.of("g+ h+", "g# h#")], Scheme.of("g# h#")),
@@ -221,9 +221,9 @@ def test_feedback_without_an_upper_end_never_expires() -> None:
     assert not expires(Pattern({"v": From(50)}), Scheme.of("wid+"))
 
 
-def speed_map(impute: Feedback = S) -> Plan:
+def speed_map(impute: Feedback = S) -> ContractPlan:
     """Figure 5.9: a duplicate, two conditions, an imputation and a union that paces them."""
-    return Plan(
+    return ContractPlan(
         "pace",
         {
             "pace": ("clean", "impute"),
@@ -257,7 +257,7 @@ def test_a_paced_branch_that_accepts_no_feedback_is_inconsistent() -> None:
 
 def test_the_example_has_exactly_one_consistent_accordance() -> None:
     time, key, both = Scheme.of("a+"), Scheme.of("a#"), Scheme.of("a+", "a#")
-    plan = Plan(
+    plan = ContractPlan(
         "B",
         {"B": ("A",), "A": ("C",), "C": ()},
         {

@@ -198,7 +198,7 @@ def test_a_checkpoint_has_what_is_held_and_readers_are_told_no_less(tmp_path: Pa
     slow = ms.slow_flush(rows=1, windows=2)
     for partitions in (1, 3, 2, 3):
         live(partitions, slow)
-    with pytest.raises(StateError, match="slow flush: at most 1 row an epoch, none later than 2 windows"):
+    with pytest.raises(StateError, match="slow flush: at most 1 row per epoch, none later than 2 windows"):
         live(2, ms.slow_flush(rows=2, windows=2))
     live(1, slow, end=True)
 
@@ -211,7 +211,7 @@ def test_explain_and_check_say_it() -> None:
     stream = engine.stream("s", [], schema=SCHEMA, progress=ms.ordered("ts"))
     stream.window("ts", range=10, slide=5, flush=ms.slow_flush(rows=100)).agg(n=ms.count()).named("q")
 
-    assert "slow flush: at most 100 rows an epoch, none later than 2 windows" in engine.explain()
+    assert "slow flush: at most 100 rows per epoch, none later than 2 windows" in engine.explain()
     assert "and results that are held back" in str(engine.check())
     assert "20 of ts: range 10 + flush 10" in str(engine.check())
 

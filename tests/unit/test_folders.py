@@ -398,3 +398,25 @@ def test_overwrite_append_and_folders_of_values_in_sql(tmp_path: Path) -> None:
 def test_wrong_options_of_a_sink_are_told_clearly(tmp_path: Path, insert: str, said: str) -> None:
     with pytest.raises(ms.SqlError, match=said):
         by_script(tmp_path, insert)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+@pytest.mark.parametrize(
+    ("pattern", "folder", "refused"),
+    [("*", "in", True), ("*", "x/../in", True), ("**/*.parquet", "in/out", True), ("*/*", "in/out", True),
+     ("*", "in/out", False), ("**/*.csv", "in/out", False), ("*", "out", False)],
+)  # fmt: skip
+def test_a_query_does_not_read_its_own_results(
+    tmp_path: Path, pattern: str, folder: str, *, refused: bool, checkpoint: bool
+) -> None:
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"ts": [1, 2]}), tmp_path / "in" / "a.parquet")
+    made = ms.Engine(host="local", checkpoint=tmp_path / "ck" if checkpoint else None)
+    rows = made.stream("s", ms.files(tmp_path / "in", pattern=pattern, format="parquet", schema="ts BIGINT"))
+    rows.where("ts > 1").named("q").to_parquet(tmp_path / folder, mode="append")
+    run = made.start(ms.available_now())
+    if refused:
+        with pytest.raises(ms.MillstreamError, match=r"the results of 'q' would go to .* where the stream 's'"):
+            run.await_termination()
+    else:
+        assert run.await_termination()

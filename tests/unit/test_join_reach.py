@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from millstream.kernels.pairs import Reach, Run, pairs
+from millstream.kernels.pairs import Reach, SortedRun, pairs
 from millstream.ops.join import join as operator
 from millstream.state.store import Segment
 from support.two_sides import TwoSides
@@ -63,11 +63,11 @@ class Untouchable(np.ndarray):
         raise AssertionError("values were read")
 
 
-def guarded(hashes: np.ndarray, at: np.ndarray, run: Run, reach: Reach) -> Any:
+def guarded(hashes: np.ndarray, at: np.ndarray, run: SortedRun, reach: Reach) -> Any:
     """The kernel, given runs out of reach without their values."""
     assert reach == Reach(-2, 2)
     if not any(run.low - 2 <= one <= run.high + 2 for one in at.tolist()):
-        run = Run(run.code.view(Untouchable), run.at.view(Untouchable), run.low, run.high)
+        run = SortedRun(run.code.view(Untouchable), run.at.view(Untouchable), run.low, run.high)
     return pairs(hashes, at, run, reach)
 
 
@@ -82,7 +82,7 @@ def test_the_kernel_does_not_search_runs_out_of_reach(how: str, monkeypatch: pyt
 
 
 def test_the_guard_of_the_kernel_would_tell() -> None:
-    run = Run(np.zeros(1, dtype=np.uint64).view(Untouchable), np.zeros(1, dtype=np.int64), 0, 0)
+    run = SortedRun(np.zeros(1, dtype=np.uint64).view(Untouchable), np.zeros(1, dtype=np.int64), 0, 0)
 
     with pytest.raises(AssertionError, match="values were read"):
         list(pairs(np.zeros(1, dtype=np.uint64), np.array([1]), run, Reach(-2, 2)))

@@ -11,6 +11,7 @@ import pytest
 
 import millstream as ms
 from millstream.core.errors import StateError
+from support.crash import pulled
 from support.in_process import engine as engine_on_disk
 
 Ask = Any
@@ -186,3 +187,72 @@ def test_draining_what_is_not_there_is_refused(tmp_path: Path) -> None:
     local.stream("s", pa.Table.from_pylist(FIRST)).select("ts").named("q")
     with pytest.raises(ms.MillstreamError, match="keeps no checkpoint"):
         local.drain("q")
+
+
+# --- what is said -----------------------------------------------------------------------------------
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(one.levelname, one.getMessage()) for one in caplog.records if one.name.startswith("millstream")]
+
+
+def test_a_query_that_goes_on_under_another_name_is_told_to_who_follows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life(tmp_path, [FIRST])
+    caplog.set_level("INFO", "millstream")
+    caplog.clear()
+    life(tmp_path, [FIRST, THEN], name="renamed")
+
+    assert [("INFO", "the query 'renamed' goes on with what 'q' kept: they are the same but for the name")] == said(
+        caplog
+    )
+
+
+def test_state_that_goes_with_a_query_is_told_with_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    life(tmp_path, [FIRST])
+    caplog.clear()
+    life(tmp_path, [FIRST], name="other", ask=lambda s: s.window("ts", range=6).agg(n=ms.count()), sink="other")
+
+    ((level, text),) = said(caplog)
+    assert "WARNING" == level
+    assert "the query 'q' is not among the queries of this run" in text
+    assert "engine.drain('q')" in text
+
+
+def test_two_that_are_renamed_at_once_and_alike_are_told_as_gone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def two(names: tuple[str, str], parts: list[Any]) -> None:
+        made = engine_on_disk(tmp_path / "ck", 2)
+        stream = made.stream("s", parts, progress=ms.bounded_disorder("ts", 2))
+        for name in names:
+            stream.window("ts", range=8).group_by("k").agg(n=ms.count()).named(name).to_parquet(tmp_path / name)
+        made.start(ms.available_now()).await_termination()
+
+    two(("p", "q"), [FIRST])
+    two(("r", "t"), [FIRST, THEN])
+
+    assert ["'p'", "'q'"] == [text.split()[2] for level, text in said(caplog) if level == "WARNING"]
+
+
+def test_a_query_that_kept_nothing_goes_without_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    life(tmp_path, [FIRST], ask=lambda s: s.where("v > 3").select("ts"))
+    life(tmp_path, [FIRST, THEN], name="other", sink="other")
+
+    assert [] == said(caplog)
+
+
+def test_rows_that_a_kill_kept_from_a_sink_reach_it_under_the_new_name_of_its_query(tmp_path: Path) -> None:
+    got: list[int] = []
+
+    def heard(query: ms.Query) -> None:
+        query.for_each(lambda rows, _: got.extend(rows["window_id"].to_pylist()))
+
+    with pulled("after the manifest", 1) as plug, pytest.raises(ms.RunError):
+        life(tmp_path, [FIRST], sink=None, more=heard)
+    assert plug.pulled
+    assert [] == got
+    life(tmp_path, [FIRST], name="renamed", sink=None, more=heard)
+
+    assert {0, 1} == set(got)

@@ -26,6 +26,17 @@ ROWS = [
 ]
 
 
+def test_operators_know_their_inputs_and_their_readers() -> None:
+    stepper = Stepper(lambda s: s.where("v > 1").union(s.where("v < 9")).distinct("k").named("q"))
+    vertices = stepper.graph.vertices.values()
+
+    down = {(id(above), port, id(below)) for above in vertices for port, below in enumerate(above.inputs)}
+    up = {(id(above), port, id(below)) for below in vertices for above, port in below.readers}
+    assert down == up
+    assert len(down) == 5  # two conditions, two inputs of the union, one of the distinct
+    assert all([one.node for one in above.inputs] == list(nodes.inputs(above.node)) for above in vertices)
+
+
 def promised(stepper: Stepper, name: str) -> int:
     return stepper.operator.promises().bound(name)
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import millstream as ms
+from millstream.state.local_storage import LocalStorage
+from millstream.state.manifest import Manifests
 from support.bags import difference
 from support.crash import STEPS, pulled
 from support.disk import SCHEMA, rows_of, some_rows, without_epoch, write_files
@@ -34,6 +36,11 @@ def one_life(folder: Path, data: Path, what: str, *, end: bool) -> Any:
     return None
 
 
+def manifests(folder: Path) -> set[str]:
+    """The epochs that are committed, by the names of their manifests."""
+    return {path.name for path in (folder / "ck" / "manifests").glob("[0-9]*.json")}
+
+
 @pytest.mark.parametrize("what", ASK)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_last_committed_epoch_is_whole_after_a_power_loss(step: str, what: str, tmp_path: Path) -> None:
@@ -46,10 +53,15 @@ def test_the_last_committed_epoch_is_whole_after_a_power_loss(step: str, what: s
         with watched(root, tmp_path / f"{nth} kept") as disk, pulled(step, nth) as plug:
             failed = one_life(root, data, what, end=True)
         assert plug.pulled == (failed is not None)
+        committed = manifests(root)
         disk.after_power_loss(again)
         shutil.rmtree(root)
         again.rename(root)
 
+        assert committed <= manifests(root)
+        kept = Manifests(LocalStorage(root / "ck"))
+        if (last := kept.latest()) is not None:
+            kept.check(last)
         assert one_life(root, data, what, end=True) is None
 
         query, _ = local(data, what)

@@ -625,7 +625,7 @@ def test_the_ledger_is_the_same_from_its_manifest() -> None:
     back = Ledger.of(ledger.manifest(made, "0", []))
 
     assert ledger == back
-    assert (30, 10) == back.state_of(made.keys[stop])
+    assert (30, 10) == back.sizes()[made.keys[stop]]
     assert (7, 4) == (back.meter(made.keys[stop]).rows_in, back.meter(made.keys[stop]).open_windows)
     assert 12 == back.streams["s"].known.bound("ts")
     assert {made.keys[stop]: {1: {0: {"last": 3}}}} == back.facts

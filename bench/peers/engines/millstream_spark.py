@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import millstream as ms
-from millstream.spark.session import local_session
+from millstream.spark.local_session import local_session
 from peers.driver import Answer, Job, serve
 from peers.engines.millstream_queries import ask
 from peers.meter import Meter

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from millstream.core.errors import ContractError
 from millstream.plan import nodes
+from millstream.plan.check_report import Answer, CheckReport
 from millstream.plan.refusal import Refusal
-from millstream.plan.report import Answer, Report
 from millstream.sql.grammar.text import Piece
 
 Places = Mapping[int, tuple[nodes.Node, Piece]]
 """By identity of a node: where in a statement it was asked for."""
 
 
-def refuse(report: Report, places: Places) -> None:
+def refuse(report: CheckReport, places: Places) -> None:
     """Stop here if some query would keep rows for ever."""
     refused = [one for one in report.answers if not one.checked.safe]
     if not refused:

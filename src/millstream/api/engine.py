@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.api.again import query_differences, same_source, stream_differences
 from millstream.api.contract import refuse
+from millstream.api.control import Control
 from millstream.api.declared import (
     bound_progress,
     check_columns,
@@ -21,6 +22,7 @@ from millstream.api.declared import (
     is_frame,
 )
 from millstream.api.hosts import local_host, spark_host
+from millstream.api.live import Live, LiveChanges
 from millstream.api.query import Query
 from millstream.api.schema import as_schema
 from millstream.api.sql.execute import execute
@@ -31,10 +33,9 @@ from millstream.core.generator import Supplied
 from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.core.settings import Settings
 from millstream.plan import nodes
-from millstream.plan.report import Report, report
+from millstream.plan.check_report import CheckReport, report
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.punctuate import UserPunctuation
-from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.report import nothing_yet
 from millstream.runtime.run import Run
 from millstream.runtime.sources import make_source
@@ -42,7 +43,7 @@ from millstream.runtime.trigger import AvailableNow, Trigger
 from millstream.sql.grammar.text import Piece
 
 
-class Engine:
+class Engine(LiveChanges):
     """Streams in, results out.
 
     >>> import millstream as ms
@@ -106,6 +107,9 @@ class Engine:
         self._allowed = allow_unbounded
         self._marked = allow_unbounded
         self._run: Run | None = None
+        self._live = Live(self)
+        if checkpoint is not None:
+            self.host.listen = Control(self)
 
     def stream(
         self,
@@ -242,6 +246,7 @@ class Engine:
             del self._queries[query.name]
         query.name = chosen
         self._queries[chosen] = query
+        self._live.come(query)
         return query
 
     def free_name(self, wish: str = "") -> str:
@@ -281,7 +286,7 @@ class Engine:
         asked = {name: query.node for name, query in self._queries.items()}
         return self.host.explain(asked, self._sources, unbounded=self._marked)
 
-    def check(self, *, end_of_stream: bool = False) -> Report:
+    def check(self, *, end_of_stream: bool = False) -> CheckReport:
         """For each operator: what it keeps, what releases it and how long that takes, or why its state is unbounded.
 
         >>> import millstream as ms
@@ -359,7 +364,7 @@ class Engine:
 
     def _hand_over(self) -> None:
         """Tell the host of the queries that are new to it."""
-        new = [self._host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
+        new = [self.host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
         names = [source.name for query in new for source in nodes.sources(query.node)]
         self.host.add(new, {name: self._sources[name] for name in names})
 
@@ -383,13 +388,3 @@ class Engine:
             raise PlanError(f"{fn!r} cannot be called", hint="Give a function of one report: engine.on_epoch(print).")
         self._listeners.append(fn)
         return fn
-
-    def _host_query(self, name: str, query: Query) -> HostQuery:
-        outputs = (query, query.late, query.rejected)
-        if self.spark is None and any(one.needs_spark for one in outputs):
-            raise PlanError(
-                f"query {name!r} writes to a table of Spark, and this engine runs in this process",
-                hint='Leave host="local" out, or choose a folder: .to_parquet("out").',
-            )
-        results, late, rejected = (one.resolved() for one in outputs)
-        return HostQuery(name, query.node, results, late, rejected)

@@ -29,7 +29,7 @@ def spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None
     """A host on the session that was given, or on a local one made for it."""
     try:
         from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
-        from millstream.spark.session import local_session  # noqa: PLC0415
+        from millstream.spark.local_session import local_session  # noqa: PLC0415
     except ImportError as error:
         raise PlanError(
             f"Spark is not installed: {error}",

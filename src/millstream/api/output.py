@@ -95,6 +95,10 @@ class Output:
             return self._schema().empty_table()
         return self._memory.table(self._schema())
 
+    def take_over(self, before: Output) -> None:
+        """Write where another output wrote, and go on with what it kept in memory."""
+        self.sinks, self._memory, self.needs_spark = before.sinks, before._memory, before.needs_spark
+
     def resolved(self) -> list[Sink]:
         """The sinks to write to; memory if there is no other."""
         if not self.sinks:

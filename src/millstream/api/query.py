@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -10,6 +10,7 @@ from millstream.api.output import Output
 from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
+from millstream.kernels.ticks import edge_value
 from millstream.plan import nodes
 from millstream.runtime.outputs.side import late_schema, rejected_schema
 
@@ -41,12 +42,34 @@ class Query(Output, Stream):
     def check_not_started(self, what: str) -> None:
         """Refuse a new sink after the start of the query: it would get only a part of the rows."""
         if self.name is not None and self.name in self.engine.host.queries:
-            raise PlanError(f"query {self.name!r} has been started, and {what} has its sinks", hint="Name it before.")
+            raise PlanError(
+                f"query {self.name!r} has been started, and {what} has its sinks",
+                hint="Give it its sinks before its name, or all at once: with engine.changes(): …",
+            )
 
     def _schema(self) -> pa.Schema:
         return self.node.schema
 
+    @property
+    def complete_from(self) -> Any:
+        """The first value of its windowing attribute from which the answers of a query that came later are complete.
+
+        Of the windows that begin earlier some do not leave, and none is wrong. None: it has all rows from the
+        beginning, or nobody can know.
+        """
+        found = [] if self.name is None else self.engine.host.complete_from(self.name)
+        known = [(since, node) for node, since in found if since is not None]
+        if not known:
+            return None
+        since, node = max(known, key=lambda one: one[0])
+        return edge_value(since, node.schema.field("window_start").type)
+
+    def replace(self, other: Query) -> Query:
+        """Have another query run under this name, from the next epoch on; sinks stay, unless the other has its own."""
+        return self.engine.replace(self, other)
+
     def _add(self, sink: object) -> Self:
+        made = super()._add(sink)  # type: ignore[arg-type]  # any sink
         if self.name is None:
             self.engine.register(self, None)
-        return super()._add(sink)  # type: ignore[arg-type]  # any sink
+        return made

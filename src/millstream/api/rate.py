@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import Batch
 
-_MOST = 100_000  # rows an epoch
+_MOST = 100_000  # rows per epoch
 
 
 class Rate:

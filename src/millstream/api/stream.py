@@ -26,7 +26,7 @@ from millstream.kernels.same import all_alike
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.sql.expression import condition, expression, named_expression
-from millstream.sql.expressions import quoted
+from millstream.sql.statement_expressions import quoted
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine

@@ -16,7 +16,7 @@ from rich.text import Text
 from millstream.api.sql.script import Script
 from millstream.api.triggers import every as every_interval
 from millstream.cli import bench as benches
-from millstream.cli import checking, running
+from millstream.cli import checking, controlling, running
 from millstream.cli.failure import FAILED, code_of, print_json, report, show_traces
 from millstream.cli.versions import versions
 from millstream.core.errors import MillstreamError
@@ -134,6 +134,63 @@ def run(
     with _told(as_json=as_json):
         engine = running.engine_on(host.value, checkpoint)
         raise typer.Exit(running.run(_script(file), engine, asked))
+
+
+@app.command(epilog="Example: millstream drain top.sql top --checkpoint ck")
+def drain(
+    file: File,
+    name: Annotated[str, typer.Argument(help="The query: the last part of its folder, as run and check show it.")],
+    *,
+    checkpoint: Annotated[Path, typer.Option(help="The folder for state that the query has run with.")],
+    limit: Annotated[int, typer.Option(min=0, help="Rows to print per epoch.")] = 20,
+    host: Host = HostName.local,
+    as_json: Json = False,
+) -> None:
+    """Emit everything that a query still holds, and remove it from the checkpoint. Then change the query.
+
+    FILE.sql has the query as it ran. The other queries keep their state.
+    """
+    asked = running.Asked(every=None, ends=False, allow_unbounded=True, limit=limit, as_json=as_json)
+    with _told(as_json=as_json):
+        running.drain(_script(file), running.engine_on(host.value, checkpoint), name, asked)
+
+
+Running = Annotated[Path, typer.Argument(help="The checkpoint of a running engine.", metavar="CHECKPOINT")]
+Patience = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the engine: it answers between epochs.")]
+
+
+@app.command(epilog='Example: millstream add ck "SELECT k, count(*) AS n FROM s [RANGE 60, WATTR ts] GROUP BY k" -n q')
+def add(
+    checkpoint: Running,
+    sql: Annotated[str, typer.Argument(help="A SELECT or INSERT statement over streams that the engine reads.")],
+    *,
+    name: Annotated[str | None, typer.Option("--name", "-n", help="The name of the query.")] = None,
+    timeout: Patience = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Add a query to an engine that is running, from its next epoch on."""
+    with _told(as_json=as_json):
+        controlling.show(controlling.asked(checkpoint, timeout, do="add", sql=sql, name=name), as_json=as_json)
+
+
+@app.command(epilog="Example: millstream drop ck top")
+def drop(
+    checkpoint: Running,
+    name: Annotated[str, typer.Argument(help="The name of the query.")],
+    *,
+    timeout: Patience = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Remove a query from an engine that is running. What it still holds is dropped."""
+    with _told(as_json=as_json):
+        controlling.show(controlling.asked(checkpoint, timeout, do="drop", name=name), as_json=as_json)
+
+
+@app.command(epilog="Example: millstream queries ck")
+def queries(checkpoint: Running, *, timeout: Patience = 60.0, as_json: Json = False) -> None:
+    """List the queries of an engine that is running."""
+    with _told(as_json=as_json):
+        controlling.show(controlling.asked(checkpoint, timeout, do="list"), as_json=as_json)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from millstream.core.errors import ContractError, MillstreamError, SqlError
 from millstream.core.problem import Problem
-from millstream.plan.report import Report
+from millstream.plan.check_report import CheckReport
 from millstream.sql.hints import in_sql
 
 FAILED, WRONG, STOPPED, TERMINATED = 1, 2, 130, 143
@@ -71,7 +71,7 @@ def _in_sql(error: MillstreamError) -> MillstreamError:
 def _refusals(error: MillstreamError) -> list[dict[str, Any]]:
     """The operators that a contract error is about."""
     found = error.report if isinstance(error, ContractError) else None
-    answers = found.answers if isinstance(found, Report) else ()
+    answers = found.answers if isinstance(found, CheckReport) else ()
     return [{"query": one.checked.name, **refusal.to_dict()} for one in answers for _, refusal in one.checked.refusals]
 
 

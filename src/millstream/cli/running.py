@@ -60,6 +60,16 @@ def run(script: Script, engine: Engine, asked: Asked) -> int:
     return stopped
 
 
+def drain(script: Script, engine: Engine, name: str, asked: Asked) -> None:
+    """Let a query give what it holds, to the sinks that its statement names, and leave the checkpoint."""
+    script.bind(engine, show=_shown(Console(), asked))
+    engine.drain(name)
+    if asked.as_json:
+        print_json({"ok": True, "drained": name})
+    else:
+        Console(stderr=True, highlight=False).print(Text(f"{name} is drained, and the checkpoint has no state of it"))
+
+
 def _watch(started: Run, console: Console, asked: Asked) -> int:
     """Wait for the end, or for Ctrl-C or SIGTERM: then the epoch under way is finished first. Returns the exit code."""
     shown = console if console.is_terminal else Console(stderr=True)

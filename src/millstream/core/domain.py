@@ -98,7 +98,7 @@ class Domain:
         ticks = self._span(value, what)
         if abs(ticks) >= LONGEST:
             raise WindowError(
-                f"{what} {value!r} is more than a {self.describe()} can span",
+                f"{what} {_shown(value)} is more than a {self.describe()} can span",
                 hint="Give a shorter length." if self.kind is not Kind.TIMESTAMP else "Use a coarser timestamp type.",
             )
         return ticks
@@ -126,7 +126,7 @@ class Domain:
         tick = self._point(value, what)
         if not BOTTOM < tick < END:
             raise PatternError(
-                f"{what} {value!r} is beyond every {self.describe()}", hint="Give a value nearer to zero."
+                f"{what} {_shown(value)} is beyond every {self.describe()}", hint="Give a value nearer to zero."
             )
         return tick
 
@@ -281,3 +281,9 @@ class Domain:
                 hint="Use at most that many digits after the point.",
             )
         return int(exact)
+
+
+def _shown(value: Any) -> str:
+    """A value for an error; Python refuses to write a number of some thousand digits."""
+    long = isinstance(value, int) and value.bit_length() > 1000
+    return f"of {value.bit_length()} bits" if long else repr(value)

@@ -78,6 +78,8 @@ class Expression:
         """
         if all(by[name].plain == name for name in self.columns):
             return self
+        if self.plain is not None:  # with the settings that the other has
+            return by[self.plain]
         total = self.total and all(by[name].total for name in self.columns)
         term = terms.substitute(self.term, {name: by[name].term for name in self.columns})
         return None if terms.depth(term) > terms.DEEPEST else Expression.of(term, self.settings, total=total)

@@ -14,10 +14,10 @@ from millstream.core.errors import WindowError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flush:
-    """At most `rows` an epoch, or lazily if None; no row waits until more than `windows` windows after its own close.
+    """At most `rows` per epoch, or lazily if None; no row waits until more than `windows` windows after its own close.
 
     >>> str(Flush(rows=1000, windows=2)), str(Flush(windows=1))
-    ('slow flush: at most 1000 rows an epoch, none later than 2 windows', 'lazy flush: a row with the next of its \
+    ('slow flush: at most 1000 rows per epoch, none later than 2 windows', 'lazy flush: a row with the next of its \
 group, none later than 1 window')
     """
 
@@ -40,7 +40,7 @@ group, none later than 1 window')
         late = f"none later than {self.windows} window{'' if self.windows == 1 else 's'}"
         if self.rows is None:
             return f"lazy flush: a row with the next of its group, {late}"
-        return f"slow flush: at most {self.rows} row{'' if self.rows == 1 else 's'} an epoch, {late}"
+        return f"slow flush: at most {self.rows} row{'' if self.rows == 1 else 's'} per epoch, {late}"
 
 
 def _count(what: str, value: object, hint: str) -> None:

@@ -376,6 +376,16 @@ class PerGroup:
         return {"groups": known}, out
 
 
+def high_of(state: State) -> int:
+    """The greatest value that a generator has seen, in whichever group.
+
+    >>> high_of({"groups": {("a",): {"high": 3}, ("b",): {"high": 8}}}), high_of({}) == BOTTOM
+    (8, True)
+    """
+    groups: Mapping[Any, State] = state.get("groups", {})
+    return max([state.get("high", BOTTOM), *(high_of(one) for one in groups.values())])
+
+
 def _check_apart(attribute: str | None, keys: tuple[str, ...]) -> None:
     # Each value would be a group of its own, and what is promised of one says nothing of the next.
     if attribute in keys:

@@ -86,6 +86,17 @@ def encode(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> Groups:
     return Groups(codes, first)
 
 
+def stand_in(column: Any) -> Any:
+    """A column of keys with the one of both zeros that stands for them: which one came first must not be seen.
+
+    >>> stand_in(pa.array([-0.0, 1.5])).to_pylist()
+    [0.0, 1.5]
+    """
+    if not pa.types.is_floating(column.type) or pa.types.is_float16(column.type):
+        return column
+    return pc.add(column, pa.scalar(0.0, column.type))
+
+
 def tuples(table: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
     """The keys that the rows of a table have in some columns, as punctuation names them.
 
@@ -171,7 +182,7 @@ def _encode_one(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, int]:
     if pa.types.is_float16(array.type):
         array = array.cast(pa.float32())
     if pa.types.is_floating(array.type):
-        array = pc.add(array, pa.scalar(0.0, array.type))  # -0.0 and 0.0 are one group
+        array = stand_in(array)
         array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), array.type), array)  # NaN, whatever its bits
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)

@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SortedRun:
     """Rows in order of their codes: `at` are their coordinates, which lie in `[low, high]`."""
 
     code: np.ndarray
@@ -40,7 +40,7 @@ def pack(hashes: np.ndarray, at: np.ndarray, low: int, shift: int) -> np.ndarray
     return (hashes << np.uint64(_BITS)) | offset
 
 
-def sort_run(hashes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, Run]:
+def sort_run(hashes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, SortedRun]:
     """The order of rows in a run, and the run.
 
     >>> order, run = sort_run(np.array([7, 1, 7], dtype=np.uint64), np.array([50, 60, 40]))
@@ -48,13 +48,15 @@ def sort_run(hashes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, Run]:
     ([1, 2, 0], [60, 40, 50], 40, 60)
     """
     low, high = int(at.min()), int(at.max())
-    empty = Run(at[:0], at[:0], low, high)
+    empty = SortedRun(at[:0], at[:0], low, high)
     code = pack(hashes, at, low, empty.shift)
     order = np.argsort(code, kind="stable")
-    return order, Run(code[order], at[order], low, high)
+    return order, SortedRun(code[order], at[order], low, high)
 
 
-def pairs(hashes: np.ndarray, at: np.ndarray, run: Run, reach: Reach) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def pairs(
+    hashes: np.ndarray, at: np.ndarray, run: SortedRun, reach: Reach, block: int = BLOCK
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Places of rows and of their partners in the run, in blocks; `hashes` should be in order, for speed alone.
 
     >>> _, run = sort_run(np.zeros(3, dtype=np.uint64), np.array([1, 5, 9]))
@@ -74,7 +76,7 @@ def pairs(hashes: np.ndarray, at: np.ndarray, run: Run, reach: Reach) -> Iterato
     if not len(some):
         return
     near, begin, counts = near[some], begin[some], counts[some]
-    for cut in _blocks(counts):
+    for cut in _blocks(counts, block):
         mine, theirs = _expand(near[cut], begin[cut], counts[cut])
         if run.shift:
             distance = run.at[theirs] - at[mine]
@@ -95,12 +97,12 @@ def _expand(rows: np.ndarray, begin: np.ndarray, counts: np.ndarray) -> tuple[np
     return np.repeat(rows, counts), theirs
 
 
-def _blocks(counts: np.ndarray) -> Iterator[slice]:
-    """Consecutive rows with about BLOCK pairs together, and at least one row."""
+def _blocks(counts: np.ndarray, block: int) -> Iterator[slice]:
+    """Consecutive rows with about `block` pairs together, and at least one row."""
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + BLOCK, "right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + block, "right")))
         yield slice(start, stop)
         start = stop

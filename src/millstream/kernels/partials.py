@@ -63,11 +63,11 @@ class Merged:
     key: np.ndarray
     group: np.ndarray
     groups: pa.Table
-    """One row a group: the grouping columns."""
+    """One row per group: the grouping columns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Lowered:
     """Lowered results: for each, the group and window, and a column an aggregate."""
 
     group: np.ndarray
@@ -107,14 +107,13 @@ class Partials:
 
     def merge(self, bundles: Sequence[Bundle]) -> Merged:
         """One bundle of several: partials of the same cell are combined."""
-        fixed = pa.concat_tables([bundle.fixed for bundle in bundles], promote_options="permissive")
-        fixed = fixed.combine_chunks()
+        fixed = _together([bundle.fixed for bundle in bundles])
         found = encode([fixed[name] for name in self.groups], fixed.num_rows)
         key = fixed[KEY].to_numpy()
         at = cells(key, found.codes, found.count)
         groups = _take(fixed.select(list(self.groups)), found.first) if self.groups else _unit(found.count)
         bags = {
-            i: self._fold(one.kernel, pa.concat_tables([b.bags[i] for b in bundles]).combine_chunks())
+            i: self.fold(one.kernel, _together([b.bags[i] for b in bundles]))
             for i, one in enumerate(self.aggregates)
             if isinstance(one.kernel, Holistic)
         }
@@ -136,7 +135,7 @@ class Partials:
         low: np.ndarray,
         high: np.ndarray,
         only: Container[int] | None = None,
-    ) -> Answers:
+    ) -> Lowered:
         """The answers of windows [low, high) of each group, the keys being panes.
 
         With `only`, the columns of other aggregates are left empty.
@@ -156,31 +155,43 @@ class Partials:
 
     def span(
         self, merged: Merged, group: np.ndarray, window: np.ndarray, start: np.ndarray, end: np.ndarray
-    ) -> tuple[Answers, np.ndarray]:
+    ) -> tuple[Lowered, np.ndarray]:
         """The answers of windows that are given one by one, each [start, end) of a group's keys; and of which ones.
 
         Those without rows have none. All aggregates must be `bounded`.
         """
-        at, begin = codes(merged.group, merged.key, group, start)
-        first = np.searchsorted(at, begin)
-        at, stop = codes(merged.group, merged.key, group, end)
-        last = np.searchsorted(at, stop)
-        there = np.flatnonzero(last > first)
-        found = Runs(group[there], window[there], first[there], last[there])
+        found, there = spans(merged, group, window, start, end)
         return self._combined(merged, found, None), there
 
-    def _combined(self, merged: Merged, found: Runs, only: Container[int] | None) -> Answers:
+    def combined(self, algebra: Algebra, work: Work, start: np.ndarray, end: np.ndarray) -> pa.Array:
+        """The answers of one aggregate for runs of rows."""
+        combined = combine_runs(algebra, work.columns, start, end)
+        return algebra.lower(algebra.close(Work(combined, work.pool)))
+
+    def combined_bag(
+        self,
+        kernel: Holistic,
+        i: int,
+        merged: Merged,
+        shape: Shape,
+        found: Runs,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> pa.Array:
+        """What a kernel makes of the values that aggregate `i` keeps, for the runs of a window."""
+        return self._slide_bag(kernel, merged, merged.bundle.bags[i], shape, found, low, high)
+
+    def _combined(self, merged: Merged, found: Runs, only: Container[int] | None) -> Lowered:
         """The answers of runs of rows, without those that need every value."""
         fixed = merged.bundle.fixed
         rows = _prefix_difference(fixed[ROWS].to_numpy(), found)
         columns: list[pa.Array] = [pa.nulls(0)] * len(self.aggregates)
         for i, algebra, work in self.open(fixed):
             if only is None or i in only:
-                combined = combine_runs(algebra, work.columns, found.start, found.end)
-                columns[i] = algebra.lower(algebra.close(Work(combined, work.pool)))
-        return Answers(found.group, found.window, rows, columns)
+                columns[i] = self.combined(algebra, work, found.start, found.end)
+        return Lowered(found.group, found.window, rows, columns)
 
-    def lower(self, merged: Merged) -> Answers:
+    def lower(self, merged: Merged) -> Lowered:
         """The answer of every cell, the keys being window ids."""
         fixed = merged.bundle.fixed
         columns: list[pa.Array] = []
@@ -191,7 +202,7 @@ class Partials:
                 bag = merged.bundle.bags[i]
                 at = self.cells_of(merged, bag)
                 columns.append(_evaluate(one.kernel, bag, np.arange(bag.num_rows), at, len(merged.key)))
-        return Answers(merged.group, merged.key, fixed[ROWS].to_numpy(), columns)
+        return Lowered(merged.group, merged.key, fixed[ROWS].to_numpy(), columns)
 
     def open(self, fixed: pa.Table) -> list[tuple[int, Algebra, Work]]:
         """The bounded aggregates of a fixed table in work form, by position."""
@@ -224,9 +235,9 @@ class Partials:
         columns |= {name: _column(rows, name, where) for name in self.groups}
         columns |= {f"v{j}": value for j, value in enumerate(values)}
         columns[TIMES] = pa.array(np.ones(len(key), dtype=np.int64))
-        return self._fold(kernel, pa.table(columns))
+        return self.fold(kernel, pa.table(columns))
 
-    def _fold(self, kernel: Holistic, bag: pa.Table) -> pa.Table:
+    def fold(self, kernel: Holistic, bag: pa.Table) -> pa.Table:
         """Equal values of a cell become one, with their multiplicity."""
         if not kernel.countable or not bag.num_rows:
             return bag
@@ -274,7 +285,7 @@ class Partials:
         begin = np.maximum(shape.entry(pane), low[group])
         stop = np.minimum(shape.leave(pane), high[group])
         if kernel.distinct_only and bag.num_rows:
-            # A value counts once a window: where it stands in the window's first pane that has it.
+            # A value counts once per window: where it stands in the window's first pane that has it.
             same = encode([bag[name] for name in (*self.groups, "v0")], bag.num_rows).codes
             order = np.lexsort((pane, same))
             begin, stop, rows, group = begin[order], stop[order], rows[order], group[order]
@@ -288,6 +299,11 @@ class Partials:
         return _evaluate(kernel, bag, row, at, len(found.window))
 
 
+def _together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of the same columns, which may stand in another order, as one."""
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
 def _evaluate(kernel: Holistic, bag: pa.Table, row: np.ndarray, at: np.ndarray, n: int) -> pa.Array:
     index = pa.array(row)
     values = [bag[f"v{j}"].take(index).combine_chunks() for j in range(len(kernel.value_types))]
@@ -299,6 +315,18 @@ def _find(groups: np.ndarray, keys: np.ndarray, group: np.ndarray, key: np.ndarr
     if not len(keys) or not len(key):
         return np.zeros(len(key), dtype=np.int64)
     return np.searchsorted(*codes(groups, keys, group, key))
+
+
+def spans(
+    merged: Merged, group: np.ndarray, window: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> tuple[Runs, np.ndarray]:
+    """The rows of windows that are given one by one, each [start, end) of a group's keys; and which have any."""
+    at, begin = codes(merged.group, merged.key, group, start)
+    first = np.searchsorted(at, begin)
+    at, stop = codes(merged.group, merged.key, group, end)
+    last = np.searchsorted(at, stop)
+    there = np.flatnonzero(last > first)
+    return Runs(group[there], window[there], first[there], last[there]), there
 
 
 def _prefix_difference(values: np.ndarray, found: Runs) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The sliding combine: from partials a pane to answers a window, in work linear in panes and answers.
+"""The sliding combine: from partials per pane to answers per window, in work linear in panes and answers.
 
 Partials come sorted by group, then pane, so the panes of one (group, window) are one run of rows. `runs`
 finds those runs by two expansions, without searching: a row is the *first* of a run for exactly the
@@ -31,23 +31,24 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Paned:
-    """A sliding window in panes: `length` panes long, moving by `step`, window 0 ending at pane `step`."""
+class PanedShape:
+    """A sliding window in panes: `length` panes long, moving by `step`, window 0 ending `step` panes after `offset`."""
 
     length: int
     step: int
+    offset: int = 0
 
     def entry(self, key: np.ndarray) -> np.ndarray:
         """Floors, also below zero."""
-        return key // self.step
+        return (key - self.offset) // self.step
 
     def leave(self, key: np.ndarray) -> np.ndarray:
         """Floors, also below zero."""
-        return (key + self.length) // self.step
+        return (key - self.offset + self.length) // self.step
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
+class GrowingShape:
     """Landmark windows: the key is the first window that holds a row, and every later one does too."""
 
     def entry(self, key: np.ndarray) -> np.ndarray:
@@ -96,7 +97,7 @@ def runs(group: np.ndarray, pane: np.ndarray, shape: Shape, low: np.ndarray, hig
     `low` and `high` are given a row; rows are sorted by group, then pane, without repeats.
 
     >>> rows = np.array([0, 0]), np.array([0, 3])
-    >>> found = runs(*rows, Paned(2, 1), np.array([0, 0]), np.array([9, 9]))
+    >>> found = runs(*rows, PanedShape(2, 1), np.array([0, 0]), np.array([9, 9]))
     >>> found.window.tolist(), found.start.tolist(), found.end.tolist()
     ([0, 1, 3, 4], [0, 0, 1, 1], [1, 1, 2, 2])
     """

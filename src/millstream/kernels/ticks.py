@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -103,6 +105,15 @@ def edge_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_decimal(kind):
         return pa.decimal128(_DIGITS, kind.scale)
     return kind
+
+
+def edge_value(tick: int, kind: pa.DataType) -> Any:
+    """A tick as a value of the attribute's type.
+
+    >>> edge_value(125, pa.decimal128(9, 2))
+    Decimal('1.25')
+    """
+    return from_ticks(np.array([tick]), kind)[0].as_py()
 
 
 def from_ticks(ticks: np.ndarray, kind: pa.DataType) -> pa.Array:

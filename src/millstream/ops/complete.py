@@ -20,15 +20,22 @@ def complete(progress: Progress, rows: pa.Table, keys: tuple[str, ...], ordered:
     >>> complete(Progress({"ts": 3}), pa.table({"ts": [1, 5], "k": ["a", "b"]}), ("ts", "k"), {"ts"}).tolist()
     [True, False]
     """
-    out = np.full(rows.num_rows, progress.ended, dtype=np.bool_)
+    out = over_groups(progress, rows, keys, rows.num_rows)
     if progress.ended:
         return out
-    for names, over in progress.over.items():
-        if set(names) <= set(keys):
-            out |= _over(rows, names, over)
     for punctuation in replace(progress, over={}).punctuations():
         if set(punctuation.pattern.attributes) <= set(keys):
             out |= matching(punctuation.pattern, rows, ordered)
+    return out
+
+
+def over_groups(progress: Progress, rows: pa.Table, keys: tuple[str, ...], number: int) -> np.ndarray:
+    """Which of a `number` of rows are of groups of `keys` that will send nothing more."""
+    out = np.full(number, progress.ended, dtype=np.bool_)
+    if not progress.ended:
+        for names, over in progress.over.items():
+            if set(names) <= set(keys):
+                out |= _over(rows, names, over)
     return out
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
-from millstream.kernels.group import encode, first_rows
+from millstream.kernels.group import encode, first_rows, stand_in
 from millstream.ops.complete import complete
 from millstream.ops.operator import Operator
 from millstream.ops.runs import filtered, merged
@@ -38,7 +38,10 @@ class Distinct(Operator):
         runs = [*self.store.segments, _run(keys.take(pa.array(fresh)).combine_chunks())]
         self.store.replace(merged(runs, _SEEN, _run) if len(fresh) else self.store.segments)
         self.meter.filtered += rows.num_rows - len(fresh)
-        return [rows.take(pa.array(fresh))]
+        out = rows.take(pa.array(fresh))
+        for name in self.columns:
+            out = out.set_column(out.column_names.index(name), out.field(name), stand_in(out[name]))
+        return [out]
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         seen = self._seen()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,18 @@ class Meter:
     open_windows: int = 0
     peak_rows: int = 0
     peak_bytes: int = 0
+
+    def add(self, figures: Mapping[str, int]) -> None:
+        """Count more of some figures."""
+        for name, figure in figures.items():
+            setattr(self, name, getattr(self, name) + figure)
+
+    def figures(self) -> dict[str, int]:
+        """All of them by name."""
+        return {name: getattr(self, name) for name in _FIGURES}
+
+
+_FIGURES = tuple(one.name for one in fields(Meter))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +108,15 @@ class Operator(ABC):
         self.progress = [Progress() for _ in range(ports)]
         self.rejected: list[Rejected] = []
         self.late: list[Late] = []
+        self.sent: list[tuple[int, pa.Table]] = []
+        """What leaves by outlets, for one reader each; a host takes it after every call."""
+        self.counts: dict[int, dict[str, int]] = {}
+        """By outlet: what has become of rows for its reader, where readers differ in that; a host takes it, too."""
+        self.open_by_outlet: dict[int, int] = {}
+        """By outlet: how many windows are open, as `measure` found."""
+
+        self.apart: list[tuple[int, Rejected]] = []
+        """What is set apart for the reader of one outlet alone; it is counted among `counts`."""
 
     @property
     def stores(self) -> list[Store]:
@@ -106,6 +127,14 @@ class Operator(ABC):
     def holds(self) -> bool:
         """Are there results that could leave and have not?"""
         return False
+
+    def adopt(self, before: Operator) -> None:
+        """Go on from an operator that did the same for fewer, or for other, readers."""
+        self.meter = before.meter
+        self.resume(before.progress)
+
+    def opened(self) -> None:
+        """Its stores have been filled with what was saved, perhaps when the plan was another."""
 
     def resume(self, progress: Sequence[Progress]) -> None:
         """Be told what was promised before, which lets nothing go."""
@@ -134,10 +163,25 @@ class Operator(ABC):
         """The epoch is over; what was held back and leaves with it is returned."""
         return self._leave(self._end(turn))
 
+    def reduce(self, port: int, rows: pa.Table) -> tuple[Sequence[Segment], Mapping[str, Any]]:
+        """What a reducible operator makes of rows, for another instance to `receive`."""
+        self.take(port, rows)
+        return self.store.segments, self.store.facts
+
+    def count(self, outlet: int, **figures: int) -> None:
+        """Note what has become of rows for the reader of an outlet."""
+        mine = self.counts.setdefault(outlet, {})
+        for name, figure in figures.items():
+            mine[name] = mine.get(name, 0) + figure
+
     def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
         """Keep what another instance of a reducible operator made of rows."""
         for segment in segments:
             self.store.add(segment)
+
+    def copied(self, port: int, rows: pa.Table) -> None:
+        """Rows that it took are copies of rows that another instance takes, too, and that are counted there."""
+        self.meter.accepted -= rows.num_rows
 
     def reject(self, rows: pa.Table, reason: str) -> None:
         """Set rows apart that cannot be taken."""
@@ -190,7 +234,7 @@ def says_of_groups(progress: Progress, attribute: str, names: tuple[str, ...]) -
 def group_bounds(progress: Progress, attribute: str, groups: pa.Table, names: tuple[str, ...]) -> np.ndarray:
     """The bound on `attribute` of each group, from linear and group-wise punctuation.
 
-    `groups` has one row a group and at least the columns `names`. A group that lies below a bound on one of these is
+    `groups` has one row per group and at least the columns `names`. A group that lies below a bound on one of these is
     over.
     """
     out = np.full(groups.num_rows, progress.bound(attribute), dtype=np.int64)

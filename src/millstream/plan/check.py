@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from millstream.core.contract.accordance import ContractPlan, reduce
 from millstream.core.contract.contract import Contract, Offering
-from millstream.core.contract.reduce import Plan, reduce
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Template
 from millstream.plan import nodes
@@ -92,12 +92,12 @@ def check(name: str, root: nodes.Node, *, ends: bool = False, asked: Collection[
     )
 
 
-def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> Plan:
+def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> ContractPlan:
     """The plan as offerings: each operator's contracts for all that its inputs may promise."""
     reads: dict[Any, tuple[Any, ...]] = {}
     offerings: dict[Any, Offering] = {}
     for node in nodes.walk(root):
-        key, below = id(node), tuple(id(one) for one in nodes.inputs(node))
+        key, below = id(node), tuple(id(one) for one in node.heard())
         reads[key] = below
         if key in openly:
             offerings[key] = tuple(Contract((), scheme) for scheme in openly[key])
@@ -106,7 +106,7 @@ def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> Plan:
         choices = product(*(dict.fromkeys(row.out for row in offerings[one]) for one in below))
         rows = (row for inputs in choices for row in form.offers(inputs))
         offerings[key] = tuple(dict.fromkeys(rows))
-    return Plan(id(root), reads, offerings)
+    return ContractPlan(id(root), reads, offerings)
 
 
 def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, asked: Collection[int]) -> list[Verdict]:
@@ -114,7 +114,7 @@ def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, as
     out: list[Verdict] = []
     promises: dict[int, Promises] = {}
     for node in nodes.walk(root):
-        below = [promises.get(id(one)) for one in nodes.inputs(node)]
+        below = [promises.get(id(one)) for one in node.heard()]
         incoming = [one for one in below if one is not None]
         rows = offerings[id(node)]
         if len(incoming) == len(below) and rows:

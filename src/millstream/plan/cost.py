@@ -1,14 +1,14 @@
 """What a strategy costs, and which one `auto` takes.
 
-The published model counts updates for each window result. T rows a window, P panes a window, k panes a slide, G groups
-a pane; a row reduced costs 1, a pane's partial written costs 1 a group, a partial combined costs 1. Then, for one
-window result:
+The published model counts updates for each window result. There are T rows per window, P panes per window, k panes per
+slide and G groups per pane. A row reduced costs 1, a pane's partial written costs 1 per group, a partial combined
+costs 1. Then, for one window result:
 
     wid           T                    every row updates each of its windows
     paned         k·(T/P + G) + P·G    panes once, then all of a window's panes
     differential  k·(T/P + G) + 2k·G   panes once, then those that enter and leave
 
-The published model counts one pane a result; with more than one pane a slide its first terms are k times that.
+The published model counts one pane per result; with more than one pane per slide its first terms are k times that.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def choose(statistics: Statistics, *, length: int, step: int, differential: bool
     'paned'
     """
     seen = (
-        f"{statistics.rows_per_pane:.3g} rows and {statistics.groups_per_pane:.3g} groups a pane, "
-        f"{length} panes a window, {step} a slide"
+        f"{statistics.rows_per_pane:.3g} rows and {statistics.groups_per_pane:.3g} groups per pane, "
+        f"{length} panes per window, {step} per slide"
     )
     if holistic and statistics.cells > 0.5 * statistics.rows and length > 1:
         return Choice(strategy="buffered", reason=f"values cannot be folded and panes save nothing: {seen}")

@@ -37,7 +37,10 @@ def explain(
     """
     readers = plan.readers()
     marks = {name: check(name, plan[name]).refusals if unbounded else () for name in names}
-    return "\n\n".join(_query(plan[name], name, readers, choice_of, place_of, path_of, marks[name]) for name in names)
+    drawn_in: dict[int, str] = {}
+    return "\n\n".join(
+        _query(plan[name], name, readers, choice_of, place_of, path_of, marks[name], drawn_in) for name in names
+    )
 
 
 def _query(
@@ -48,6 +51,7 @@ def _query(
     place_of: PlaceOf,
     path_of: PathOf,
     refused: Sequence[tuple[nodes.Node, Refusal]],
+    drawn_in: dict[int, str],
 ) -> str:
     marks = {id(node): f"unbounded: {refusal.fact}" for node, refusal in refused}
 
@@ -63,7 +67,14 @@ def _query(
             more.append(marks[id(node)])
         return [f"{head} [{place_of(node)}]", *more]
 
-    return "\n".join((f"query {name}", *drawn(root, lines)))
+    def again(node: nodes.Node) -> str | None:
+        """What is said of a store that another query has shown."""
+        if not isinstance(node, nodes.Panes | nodes.SharedJoin):
+            return None
+        first = drawn_in.setdefault(id(node), name)
+        return None if first == name else f"{node.words()[0]}: shared, see query {first}"
+
+    return "\n".join((f"query {name}", *drawn(root, lines, again)))
 
 
 def _others(readers: Sequence[str], name: str) -> str:
@@ -81,8 +92,12 @@ Lines = Callable[[nodes.Node, nodes.Node | None], list[str]]
 """What to write of a node, given the node that is drawn above it."""
 
 
-def drawn(root: nodes.Node, lines: Lines) -> Iterator[str]:
-    """A plan as a tree; projections made only for an aggregate's arguments are left out.
+Again = Callable[[nodes.Node], str | None]
+"""What to write of a node in place of its tree, if that has been drawn before; None if not."""
+
+
+def drawn(root: nodes.Node, lines: Lines, again: Again = lambda _: None) -> Iterator[str]:
+    """A plan as a tree; projections made only for an aggregate's arguments are left out, and stores with one reader.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"k": pa.int64()}))
@@ -91,12 +106,17 @@ def drawn(root: nodes.Node, lines: Lines) -> Iterator[str]:
     └─ distinct on k
        └─ stream s: no progress declared: windows close at the end of the stream
     """
-    yield from _drawn(root, None, "", lines, last=True)
+    yield from _drawn(root, None, "", lines, again, last=True)
 
 
-def _drawn(node: nodes.Node, above: nodes.Node | None, indent: str, lines: Lines, *, last: bool) -> Iterator[str]:
-    if isinstance(node, nodes.Project) and node.hidden:
-        yield from _drawn(node.input, above, indent, lines, last=last)
+def _drawn(
+    node: nodes.Node, above: nodes.Node | None, indent: str, lines: Lines, again: Again, *, last: bool
+) -> Iterator[str]:
+    if (isinstance(node, nodes.Project) and node.hidden) or (isinstance(node, nodes.Panes) and len(node.readings) == 1):
+        yield from _drawn(node.input, above, indent, lines, again, last=last)
+        return
+    if (shown := again(node)) is not None:
+        yield f"{indent}{'└─ ' if last else '├─ '}{shown}"
         return
     head, *more = lines(node, above)
     yield f"{indent}{'└─ ' if last else '├─ '}{head}"
@@ -104,4 +124,4 @@ def _drawn(node: nodes.Node, above: nodes.Node | None, indent: str, lines: Lines
     yield from (f"{inner}   {line}" for line in more)
     below = nodes.inputs(node)
     for i, one in enumerate(below):
-        yield from _drawn(one, node, inner, lines, last=i == len(below) - 1)
+        yield from _drawn(one, node, inner, lines, again, last=i == len(below) - 1)

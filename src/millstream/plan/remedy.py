@@ -12,7 +12,7 @@ from itertools import combinations, product
 from math import prod
 from typing import Any
 
-from millstream.core.contract.reduce import accordances
+from millstream.core.contract.accordance import accordances
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
 from millstream.core.domain import Kind

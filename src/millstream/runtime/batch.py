@@ -44,7 +44,7 @@ class Source(Protocol):
         ...
 
     def batches(self) -> Iterator[Batch]:
-        """What is available now, one batch an epoch."""
+        """What is available now, one batch per epoch."""
         ...
 
 
@@ -52,7 +52,7 @@ class Sink(Protocol):
     """Where a result goes, on the local host."""
 
     def write(self, rows: pa.Table, epoch: int) -> None:
-        """Take the rows that left in an epoch; called at most once an epoch, with at least one row."""
+        """Take the rows that left in an epoch; called at most once per epoch, with at least one row."""
         ...
 
     def close(self) -> None:

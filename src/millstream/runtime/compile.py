@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from millstream.core.promise.windows import WindowShape
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.as_of import AsOf, AsOfSpec
 from millstream.ops.distinct import Distinct
 from millstream.ops.enrich import Enrich, EnrichSpec
 from millstream.ops.ingest import Ingest
 from millstream.ops.join.join import Join
-from millstream.ops.join.spec import JoinSpec
+from millstream.ops.join.matches import Matches
+from millstream.ops.join.shared import SharedJoin
 from millstream.ops.operator import Operator
+from millstream.ops.panes.answers import Answers
+from millstream.ops.panes.store import PaneStore
 from millstream.ops.project import Project
 from millstream.ops.select import Select
 from millstream.ops.sort import Sort
 from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.plan import nodes
+from millstream.runtime.compile_joins import join_spec, shared_spec
+from millstream.runtime.compile_panes import store_spec
 from millstream.runtime.compile_windows import spec_of
 from millstream.runtime.registry import Note, make_operator, make_window_operator, operator_of
 
@@ -65,9 +71,29 @@ def _aggregate(node: nodes.Aggregate, note: Note) -> Operator:
     return make_window_operator(node, spec_of(node), note)
 
 
+@operator_of(nodes.Panes)
+def _panes(node: nodes.Panes, _: Note) -> Operator:
+    return PaneStore(store_spec(node))
+
+
+@operator_of(nodes.Answers)
+def _answers(node: nodes.Answers, _: Note) -> Operator:
+    return Answers(WindowShape(node.of.attribute, node.of.groups, node.of.windows))
+
+
 @operator_of(nodes.Join)
 def _join(node: nodes.Join, _: Note) -> Operator:
     return Join(join_spec(node))
+
+
+@operator_of(nodes.SharedJoin)
+def _shared_join(node: nodes.SharedJoin, _: Note) -> Operator:
+    return SharedJoin(shared_spec(node))
+
+
+@operator_of(nodes.Matches)
+def _matches(node: nodes.Matches, _: Note) -> Operator:
+    return Matches(join_spec(node.reading.join).shape)
 
 
 @operator_of(nodes.AsOf)
@@ -78,20 +104,6 @@ def _as_of(node: nodes.AsOf, _: Note) -> Operator:
 @operator_of(nodes.Enrich)
 def _enrich(node: nodes.Enrich, _: Note) -> Operator:
     return Enrich(enrich_spec(node))
-
-
-def join_spec(node: nodes.Join) -> JoinSpec:
-    """The node with its bounds closed: ticks are whole numbers, so `< 5` is `<= 4`."""
-    return JoinSpec(
-        how=node.how,
-        keys=node.keys,
-        near=nodes.near_of(node),
-        condition=node.condition,
-        columns=tuple(nodes.sided(node.columns)),
-        schemas=(node.inputs[0].schema, node.inputs[1].schema),
-        schema=node.schema,
-        nulls_equal=node.nulls_equal,
-    )
 
 
 def as_of_spec(node: nodes.AsOf) -> AsOfSpec:

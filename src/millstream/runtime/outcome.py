@@ -19,6 +19,11 @@ class Outcome:
     rejected: dict[int, list[Rejected]] = field(default_factory=dict[int, list[Rejected]])
     unreadable: dict[int, list[tuple[str, str]]] = field(default_factory=dict[int, list[tuple[str, str]]])
 
+    @property
+    def clean(self) -> bool:
+        """Was nothing set apart?"""
+        return not (self.late or self.rejected or self.unreadable)
+
     def deliver(self, node: nodes.Node, table: pa.Table) -> None:
         """Keep what leaves a node."""
         self.rows.setdefault(id(node), []).append(table)

@@ -15,12 +15,13 @@ class HostQuery:
 
     name: str
     node: nodes.Node
+    """As it is computed; before the start, as it was written."""
     sinks: list[Sink] = field(default_factory=list[Sink])
     late: list[Sink] = field(default_factory=list[Sink])
     rejected: list[Sink] = field(default_factory=list[Sink])
     rows_out: int = 0
-    since: dict[int, Meter] = field(default_factory=dict[int, Meter])
-    """By identity of a node that other queries had run before: what it had done when this query came."""
+    since: dict[str, Meter] = field(default_factory=dict[str, Meter])
+    """By name of a node that other queries had run before: what it had done when this query came."""
 
     def outputs(self) -> dict[str, list[Sink]]:
         """The sinks by output."""

@@ -16,11 +16,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.trigger import Every, Once
-from millstream.spark.agreement import check_next
+from millstream.spark.agreement import SPARK, check_next
+from millstream.spark.file_scan import FileScan
 from millstream.spark.follow import follow
+from millstream.spark.local_session import prepare_session
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.frames import Tags, tagged
-from millstream.spark.session import prepare_session
 
 if TYPE_CHECKING:
     from millstream.spark.host import SparkHost
@@ -37,6 +38,7 @@ class SparkDrive(Drive):
         """Spark says when an epoch is, and between its epochs the other sources are heard."""
         host, trigger = self.host, self.trigger
         tags = Tags.of(streaming)
+        files = FileScan.of(streaming, host.storage)
         settled = threading.Event()
         before = host.ledger.sequence
         if frames := self._unread_frames():  # of such a frame all rows are one epoch, before those of the streams
@@ -46,11 +48,16 @@ class SparkDrive(Drive):
             if epoch == host.ledger.epoch:
                 log.info("epoch %d is committed already", epoch)
                 return
-            check_next(host.ledger, host.checkpoint, epoch)
+            check_next(host.ledger, host.storage, epoch)
             if not settled.is_set():  # the session is the stream's own, from its first epoch to its last
                 prepare_session(frame.sparkSession, host.partitions, host.settings)
                 settled.set()
-            self.step(SparkArrivals(self.next_local(), frame, tags), epoch)
+            host.apply_changes()
+
+            def again() -> DataFrame | None:
+                return None if files is None else files.frame(frame.sparkSession, epoch)
+
+            self.step(SparkArrivals(self.next_local(), frame, tags, again), epoch)
 
         def started(query: StreamingQuery) -> None:
             host.query = query
@@ -63,8 +70,9 @@ class SparkDrive(Drive):
             on_epoch,
             self._idle,
             stopping=self.stopping,
+            changing=lambda: host.changes.pending,
             started=started,
-            checkpoint=host.checkpoint / "spark",
+            checkpoint=host.checkpoint / SPARK,
             name=name,
         )
         # Spark's streams may have fewer epochs than the sources that the driver reads, or none.
@@ -76,6 +84,7 @@ class SparkDrive(Drive):
     def _idle(self) -> None:
         """Spark has no rows; the driver's sources, the clock and the caller may have something to say."""
         began = time.monotonic()
+        self.host.apply_changes()
         if local := self.next_local():
             self.step(SparkArrivals(local), self.host.ledger.epoch)
             return

@@ -32,6 +32,7 @@ def follow(
     idle: Idle,
     *,
     stopping: Callable[[], bool],
+    changing: Callable[[], bool],
     started: Callable[[StreamingQuery], None],
     checkpoint: Path,
     name: str,
@@ -68,7 +69,7 @@ def follow(
         _await_sources(query)
     started(query)
     try:
-        _wait(query, trigger, idle, under_way, failure, stopping)
+        _wait(query, trigger, idle, under_way, failure, stopping, changing)
     except StreamingQueryException:
         if not failure and not stopping():
             raise
@@ -84,6 +85,7 @@ def _wait(
     under_way: threading.Lock,
     failure: list[BaseException],
     stopping: Callable[[], bool],
+    changing: Callable[[], bool],
 ) -> None:
     """Wait for the end of a query, and between its epochs do what is to be done without rows of its."""
     interval = max(trigger.seconds, _LOOK) if isinstance(trigger, Every) else float("inf")
@@ -93,7 +95,7 @@ def _wait(
             with under_way:  # the epoch under way ends first
                 pass
             query.stop()
-        elif time.monotonic() >= due and under_way.acquire(blocking=False):
+        elif (changing() or time.monotonic() >= due) and under_way.acquire(blocking=False):
             try:
                 idle()
             except BaseException as error:  # noqa: BLE001 - raised when Spark's query has stopped

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.core.errors import PlanError
 from millstream.plan import nodes
 from millstream.runtime.batch import Batch
 from millstream.runtime.durable.host import DurableHost, ReportTo
@@ -21,16 +22,16 @@ from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.trigger import Trigger
 from millstream.spark.agreement import check_frames
+from millstream.spark.check_session import check_session, check_worker
 from millstream.spark.drive import SparkDrive, read_all
 from millstream.spark.failure import readable
-from millstream.spark.fit import check_session, check_worker
+from millstream.spark.local_session import partitions_of, settings_of
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.frames import arrow_schema
 from millstream.spark.paths.jobs import SparkJobs
 from millstream.spark.paths.reduce import layout
 from millstream.spark.places import places, row_path
 from millstream.spark.reread import read_again
-from millstream.spark.session import partitions_of, settings_of
 from millstream.spark.sink import TableSink
 from millstream.state.manifest import GROUPS
 
@@ -84,6 +85,15 @@ class SparkHost(DurableHost):
         """Can Spark's workers run the engine?"""
         check_worker(self.spark)
 
+    def check_sources(self, sources: Mapping[str, Any]) -> None:
+        """Spark's own stream reads the frames that it was started with, and no others."""
+        framed = [name for name, source in sources.items() if isinstance(source, DataFrame)]
+        if framed:
+            raise PlanError(
+                f"the stream {framed[0]!r} is a data frame that this run does not read",
+                hint="Stop the run and start it again: it goes on from its checkpoint, with the new query.",
+            )
+
     def read_all(self, timeout: float | None) -> bool:
         """Wait until Spark has read what its sources have now; True if that came in time."""
         return True if self.query is None else read_all(self.query, timeout)
@@ -94,7 +104,7 @@ class SparkHost(DurableHost):
         """Take epochs as the trigger says; where some frame is a stream, Spark says when an epoch is."""
         # In order of their names: Spark's checkpoint knows streams by their place only.
         streaming = {name: frame for name, frame in sorted(self.frames().items()) if frame.isStreaming}
-        check_frames(self.ledger, self.checkpoint, list(streaming))
+        check_frames(self.ledger, self.storage, list(streaming))
         self.ledger.frames = list(streaming)
         drive = SparkDrive(self, trigger, stopping, report, quiet)
         if streaming:

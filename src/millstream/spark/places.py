@@ -22,9 +22,11 @@ def places(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.Node
     """
     framed = {id(n) for n in program.nodes if isinstance(n, nodes.Source) and isinstance(sources[n.name], DataFrame)}
     entrances = [node for node in program.nodes if isinstance(node, nodes.Source)]
-    native = native_reduce(program) if len(framed) == len(entrances) else None
-    by_spark = set() if native is None else {id(program.nodes[i]) for i in (native.source, *native.path)}
-    by_both = framed if native is None else {id(program.nodes[native.stop])}
+    found = native_reduce(program) if len(framed) == len(entrances) else None
+    by_spark = {id(program.nodes[i]) for native in found or () for i in (native.source, *native.path)}
+    by_both = framed if found is None else {id(program.nodes[native.stop]) for native in found}
+    if found is not None:  # a store with one reader is not shown
+        by_both |= {id(n) for n in program.nodes if isinstance(n, nodes.Answers) and not n.shared}
 
     def place(node: nodes.Node) -> str:
         if id(node) in by_spark:

@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import UNREADABLE
-from millstream.runtime.sources.files import files
+from millstream.runtime.sources.file_source import files
 from millstream.runtime.sources.listing import named_path
 from millstream.spark.csv_frame import WHOLE, csv_frame
 from millstream.spark.paths.frames import arrow_schema

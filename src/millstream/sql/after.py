@@ -11,8 +11,8 @@ from millstream.core.errors import nearest
 from millstream.core.problem import Problem
 from millstream.core.quote import apart
 from millstream.sql.calls import Call, aggregate, default_name, is_call
-from millstream.sql.expressions import Names, bind, bind_column, column, place, quoted, spelled
 from millstream.sql.grammar.text import Piece
+from millstream.sql.statement_expressions import Names, bind, bind_column, column, place, quoted, spelled
 
 _WINDOW = ("window_id", "window_start", "window_end")
 _STRUCTS = ("window", "session_window")
@@ -21,7 +21,7 @@ _AFTER = "after"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupColumn:
     """A group: its column, and what it is computed from."""
 
     name: str
@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class OverResults:
     """An expression over the aggregate's own columns, and whether it speaks of the window."""
 
     tree: exp.Expr
@@ -48,7 +48,7 @@ class After:
     """Rewrites expressions, and collects the calls they make."""
 
     names: Names
-    groups: list[Group]
+    groups: list[GroupColumn]
     tick: str | None
     items: list[tuple[str | None, exp.Expr, Piece]]
     problems: list[Problem]
@@ -63,12 +63,12 @@ class After:
             return None
         return tree.name if tree.table.lower() in _STRUCTS else self.names.called(tree.name, tree.table) or tree.name
 
-    def read(self, tree: exp.Expr, piece: Piece, *, wish: str | None = None, aliases: bool = False) -> Made:
+    def read(self, tree: exp.Expr, piece: Piece, *, wish: str | None = None, aliases: bool = False) -> OverResults:
         """Rewrite a tree. `wish` is the name for the call that it is: empty for the default one."""
         self._window = False
         self._depth = 0
         made = self._rewrite(tree, piece, wish, aliases=aliases)
-        return Made(made, self._window)
+        return OverResults(made, self._window)
 
     def _rewrite(self, tree: exp.Expr, piece: Piece, wish: str | None, *, aliases: bool) -> exp.Expr:
         def visit(node: exp.Expr) -> exp.Expr:

@@ -11,8 +11,8 @@ from sqlglot import exp
 from millstream.core.aggregate import AggregateCall
 from millstream.core.problem import Problem
 from millstream.sql.dialect import AGGREGATES, PARAMETERS, SYNONYMS
-from millstream.sql.expressions import Names, bind, calls, place, write
 from millstream.sql.grammar.text import Piece
+from millstream.sql.statement_expressions import Names, bind, calls, place, write
 
 _WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 

@@ -15,12 +15,23 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.core.quote import apart
-from millstream.sql.after import After, Group
+from millstream.sql.after import After, GroupColumn
 from millstream.sql.calls import Call, is_call
-from millstream.sql.expressions import Names, bind, calls, column, parse, place, quoted, refused, spelled, write
-from millstream.sql.grammar.statements import Select, Window
+from millstream.sql.grammar.statements import SelectQuery, Window
 from millstream.sql.grammar.text import Piece
-from millstream.sql.projection import Output, nameless, repeated, resolve, told_apart, unaliased
+from millstream.sql.projection import OutputColumn, nameless, repeated, resolve, told_apart, unaliased
+from millstream.sql.statement_expressions import (
+    Names,
+    bind,
+    calls,
+    column,
+    parse,
+    place,
+    quoted,
+    refused,
+    spelled,
+    write,
+)
 
 WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
 
@@ -31,18 +42,18 @@ class Grouping:
 
     tick: str | None
     """The progressing attribute that is grouped on, instead of a window; without either there is no window."""
-    computed: tuple[Output, ...]
+    computed: tuple[OutputColumn, ...]
     """Group expressions to compute before."""
     groups: tuple[str, ...]
     calls: tuple[Call, ...]
     having: str | None
-    outputs: tuple[Output, ...] | None
+    outputs: tuple[OutputColumn, ...] | None
     """What leaves; None if it is just what the aggregate gives."""
     order: tuple[tuple[str, bool], ...]
     """The columns to order by, and whether descending."""
 
 
-def has_aggregates(select: Select, names: Names) -> bool:
+def has_aggregates(select: SelectQuery, names: Names) -> bool:
     """Is this a query with aggregates? Pieces that cannot be read are told about later."""
     if select.groups or select.having is not None or select.window is not None:
         return True
@@ -57,7 +68,7 @@ def has_aggregates(select: Select, names: Names) -> bool:
 
 
 def grouping(
-    select: Select, names: Names, *, window: Window | None, progressing: Sequence[str], problems: list[Problem]
+    select: SelectQuery, names: Names, *, window: Window | None, progressing: Sequence[str], problems: list[Problem]
 ) -> Grouping:
     """Take the query apart; `progressing` are the columns that its input makes progress on."""
     if window is not None and not select.groups and select.having is None and not _any_call(select, names):
@@ -69,7 +80,7 @@ def grouping(
     tick = None
     if window is None:
         tick = next((one.column for one in groups if one.column in progressing), None)
-    kept = [Group(name, column(name), None) for name in partition if name]
+    kept = [GroupColumn(name, column(name), None) for name in partition if name]
     kept += [one for one in groups if (tick is None or one.column != tick) and one.name not in partition]
     whole = window is None and tick is None
     after = After(names, kept, tick=tick, whole=whole, items=items, problems=problems)
@@ -81,13 +92,13 @@ def grouping(
     if not after.calls and not problems:  # only which groups there are: count them, and do not show it
         after.calls.append(Call(apart("__a0", names.columns), AggregateCall("count"), select.piece))
     if not exact:
-        outputs = [*(Output(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
+        outputs = [*(OutputColumn(name, name, select.piece) for name in WINDOW_COLUMNS), *outputs]
     problems += repeated(outputs)
     natural = [*(() if whole else WINDOW_COLUMNS), *(one.name for one in kept), *(one.name for one in after.calls)]
     plain = [one.name for one in outputs] == natural and all(one.text == quoted(one.name) for one in outputs)
     return Grouping(
         tick=tick,
-        computed=tuple(Output(g.name, write(g.tree), g.piece or select.piece) for g in kept if g.computed),
+        computed=tuple(OutputColumn(g.name, write(g.tree), g.piece or select.piece) for g in kept if g.computed),
         groups=tuple(one.name for one in kept),
         calls=tuple(after.calls),
         having=having,
@@ -96,7 +107,7 @@ def grouping(
     )
 
 
-def _any_call(select: Select, names: Names) -> bool:
+def _any_call(select: SelectQuery, names: Names) -> bool:
     """Is there an aggregate, or an item that cannot be read and may have one?"""
     for piece in select.items:
         try:
@@ -112,16 +123,23 @@ Item = tuple[str | None, exp.Expr, Piece]
 """The alias, the tree and the place of an item of the select list."""
 
 
-def _items(select: Select, names: Names, problems: list[Problem]) -> list[Item]:
+def _read(piece: Piece, names: Names, problems: list[Problem]) -> exp.Expr | None:
+    """The tree of an expression; None if it has problems."""
+    try:
+        tree = parse(piece, names.words)
+    except SqlError as error:
+        problems += error.problems
+        return None
+    bad = refused(tree, piece)
+    problems += bad
+    return None if bad else tree
+
+
+def _items(select: SelectQuery, names: Names, problems: list[Problem]) -> list[Item]:
     out: list[Item] = []
     for piece in select.items:
-        try:
-            tree = parse(piece, names.words)
-        except SqlError as error:
-            problems += error.problems
-            continue
-        if bad := refused(tree, piece):
-            problems += bad
+        tree = _read(piece, names, problems)
+        if tree is None:
             continue
         alias, inner = unaliased(tree)
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
@@ -131,16 +149,13 @@ def _items(select: Select, names: Names, problems: list[Problem]) -> list[Item]:
     return out
 
 
-def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, problems: list[Problem]) -> list[Group]:
-    out: list[Group] = []
+def _groups(
+    select: SelectQuery, names: Names, items: list[Item], *, windowed: bool, problems: list[Problem]
+) -> list[GroupColumn]:
+    out: list[GroupColumn] = []
     for piece in select.groups:
-        try:
-            tree = parse(piece, names.words)
-        except SqlError as error:
-            problems += error.problems
-            continue
-        if bad := refused(tree, piece):
-            problems += bad
+        tree = _read(piece, names, problems)
+        if tree is None:
             continue
         if windowed and isinstance(tree, exp.Column) and tree.name.lower() in _edges(names):
             continue
@@ -148,18 +163,19 @@ def _groups(select: Select, names: Names, items: list[Item], *, windowed: bool, 
         if found is None:
             continue
         alias, tree = found
-        for call in calls(tree):
-            problems.append(place(call, piece).problem("GROUP BY cannot have an aggregate", "Take it out."))
+        problems += [
+            place(call, piece).problem("GROUP BY cannot have an aggregate", "Take it out.") for call in calls(tree)
+        ]
         bound = bind(tree.copy(), names, piece, problems)
         if isinstance(bound, exp.Column) and bound.name in WINDOW_COLUMNS:
             # Of windows below this query: an aggregate has columns of these names itself.
-            group = Group(f"__g{len(out)}", bound, piece, computed=True)
+            group = GroupColumn(f"__g{len(out)}", bound, piece, computed=True)
         elif isinstance(bound, exp.Column):
-            group = Group(bound.name, bound, piece)
+            group = GroupColumn(bound.name, bound, piece)
         else:
             same = next((name for name, one, _ in items if name and _same(one, bound, names)), alias)
             free = same is not None and names.column(same) is None
-            group = Group(
+            group = GroupColumn(
                 same if free and same else apart(f"__g{len(out)}", names.columns), bound, piece, computed=True
             )
         if all(group.name != one.name for one in out):
@@ -194,9 +210,9 @@ def _same(tree: exp.Expr, bound: exp.Expr, names: Names) -> bool:
     return bind(tree.copy(), names, Piece("", "", 0, 0), []) == bound
 
 
-def _outputs(items: list[Item], after: After, *, no_window: bool) -> tuple[list[Output], bool]:
+def _outputs(items: list[Item], after: After, *, no_window: bool) -> tuple[list[OutputColumn], bool]:
     """What leaves, and whether it is exactly the select list: it is if that names the window, or there is none."""
-    out: list[Output] = []
+    out: list[OutputColumn] = []
     exact = no_window
     for alias, tree, piece in items:
         whole = is_call(tree)
@@ -207,7 +223,7 @@ def _outputs(items: list[Item], after: After, *, no_window: bool) -> tuple[list[
         if name is None:
             after.problems.append(nameless(piece))
         else:
-            out.append(Output(name, write(made.tree), piece))
+            out.append(OutputColumn(name, write(made.tree), piece))
     return told_apart(out, after.names), exact
 
 
@@ -223,7 +239,9 @@ def _text(piece: Piece, names: Names, after: After, problems: list[Problem]) -> 
     return write(after.read(tree, piece, aliases=True).tree)
 
 
-def _order_text(piece: Piece, names: Names, after: After, outputs: Sequence[Output], problems: list[Problem]) -> str:
+def _order_text(
+    piece: Piece, names: Names, after: After, outputs: Sequence[OutputColumn], problems: list[Problem]
+) -> str:
     """An item of ORDER BY: a column that leaves, by name or number, or what a column is computed from."""
     before = len(problems)
     text = _text(piece, names, after, problems)

@@ -10,10 +10,10 @@ from sqlglot import exp
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
 from millstream.core.quote import shown
-from millstream.sql.expressions import Names, bind, parse, place, spelled
-from millstream.sql.grammar.statements import Select
+from millstream.sql.grammar.statements import SelectQuery
 from millstream.sql.grammar.text import Piece
-from millstream.sql.projection import Output, unaliased
+from millstream.sql.projection import OutputColumn, unaliased
+from millstream.sql.statement_expressions import Names, bind, parse, place, spelled
 
 NUMBER = "__ms_number"
 """The column that rows are numbered in, until the select list names it."""
@@ -31,18 +31,18 @@ class Numbering:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedSelect:
     """What a SELECT says of numbers: how rows are numbered, and which items of the select list are the number."""
 
     numbering: Numbering | None
-    given: dict[int, Output]
+    given: dict[int, OutputColumn]
     """By place in the select list."""
 
 
-def numbered(select: Select, names: Names, problems: list[Problem]) -> Numbered:
+def numbered(select: SelectQuery, names: Names, problems: list[Problem]) -> NumberedSelect:
     """The numbering that a SELECT without aggregates asks for, if any."""
     found: Numbering | None = None
-    given: dict[int, Output] = {}
+    given: dict[int, OutputColumn] = {}
     for i, piece in enumerate(select.items):
         tree = _tree(piece, names)
         alias, inner = (None, None) if tree is None else unaliased(tree)
@@ -51,14 +51,14 @@ def numbered(select: Select, names: Names, problems: list[Problem]) -> Numbered:
                 problems.append(piece.problem("this column has no name", "Give it one: … AS name."))
             one = _numbering(inner, names, piece, problems)
             found = _same(found, one, problems)
-            given[i] = Output(alias or "", NUMBER, piece)
+            given[i] = OutputColumn(alias or "", NUMBER, piece)
     if select.qualify is not None:
         found = _qualified(select.qualify, names, found, given, problems)
-    return Numbered(found, given)
+    return NumberedSelect(found, given)
 
 
 def _qualified(
-    piece: Piece, names: Names, found: Numbering | None, given: dict[int, Output], problems: list[Problem]
+    piece: Piece, names: Names, found: Numbering | None, given: dict[int, OutputColumn], problems: list[Problem]
 ) -> Numbering | None:
     """The numbering with the limit that QUALIFY sets."""
     tree = _tree(piece, names)

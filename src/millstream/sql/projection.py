@@ -9,13 +9,13 @@ from sqlglot import exp
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
-from millstream.sql.expressions import Names, bind, parse, quoted, refused, spelled, write
-from millstream.sql.grammar.statements import Name, Select
+from millstream.sql.grammar.statements import Name, SelectQuery
 from millstream.sql.grammar.text import Piece
+from millstream.sql.statement_expressions import Names, bind, parse, quoted, refused, spelled, write
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputColumn:
     """A column that leaves: its name, the expression it is, and where it was asked for."""
 
     name: str
@@ -24,10 +24,10 @@ class Output:
 
 
 def projection(
-    select: Select, names: Names, problems: list[Problem], given: Mapping[int, Output] | None = None
-) -> tuple[Output, ...]:
+    select: SelectQuery, names: Names, problems: list[Problem], given: Mapping[int, OutputColumn] | None = None
+) -> tuple[OutputColumn, ...]:
     """The columns that leave, with `*` written out; those that are `given`, by place in the list, as they are."""
-    out: list[Output] = []
+    out: list[OutputColumn] = []
     for i, piece in enumerate(select.items):
         if given and i in given:
             out.append(given[i])
@@ -50,7 +50,7 @@ def projection(
         if name is None:
             problems.append(nameless(piece))
         else:
-            out.append(Output(name, text, piece))
+            out.append(OutputColumn(name, text, piece))
     out = told_apart(out, names)
     problems += repeated(out)
     return tuple(out)
@@ -68,7 +68,7 @@ def nameless(piece: Piece) -> Problem:
     return piece.problem("this column has no name", "Give it one: … AS name.")
 
 
-def repeated(outputs: Sequence[Output]) -> list[Problem]:
+def repeated(outputs: Sequence[OutputColumn]) -> list[Problem]:
     """Columns that leave under a name that is taken."""
     seen: set[str] = set()
     out: list[Problem] = []
@@ -101,7 +101,7 @@ def resolve(name: Name, names: Names, problems: list[Problem]) -> str:
     return found
 
 
-def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -> list[Output] | None:
+def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -> list[OutputColumn] | None:
     qualified = isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
     if not qualified and not isinstance(tree, exp.Star):
         return None
@@ -116,7 +116,7 @@ def _star(tree: exp.Expr, names: Names, piece: Piece, problems: list[Problem]) -
     if isinstance(tree, exp.Column) and names.qualified:
         stream = spelled(tree.table, names.relations)
         mine = tuple(pair for (one, _), pair in names.qualified.items() if one == stream)
-    return [Output(names.own.get(name, name), quoted(name), piece) for name in mine]
+    return [OutputColumn(names.own.get(name, name), quoted(name), piece) for name in mine]
 
 
 def _own_name(tree: exp.Expr, names: Names) -> str | None:
@@ -125,7 +125,7 @@ def _own_name(tree: exp.Expr, names: Names) -> str | None:
     return names.called(tree.name, tree.table) or tree.name
 
 
-def told_apart(outputs: list[Output], names: Names) -> list[Output]:
+def told_apart(outputs: list[OutputColumn], names: Names) -> list[OutputColumn]:
     """Columns of several streams that would leave under one name leave with the name of their stream."""
     taken = [one.name.lower() for one in outputs]
     pairs = {quoted(pair): pair for pair in names.own}

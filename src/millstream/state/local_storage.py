@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 import uuid
+import weakref
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,12 +83,7 @@ class LocalStorage:
 
     def list(self, prefix: str = "") -> list[str]:
         """The keys that begin with a prefix, in order."""
-        found: list[str] = []
-        for folder, _, names in os.walk(self.root / prefix):
-            below = Path(folder).relative_to(self.root).as_posix()
-            start = "" if below == "." else f"{below}/"
-            found += [start + name for name in names if not name.startswith(_UNFINISHED)]
-        return sorted(found)
+        return sorted(key for key, name in self._files(prefix) if not name.startswith(_UNFINISHED))
 
     def size(self, key: str) -> int | None:
         """A file's length in bytes; None if there is none."""
@@ -118,8 +117,9 @@ class LocalStorage:
 
     def sweep(self, prefix: str = "") -> None:
         """Remove what writes that were cut off left under a prefix."""
-        for path in (self.root / prefix).rglob(f"{_UNFINISHED}*"):
-            path.unlink(missing_ok=True)
+        for key, name in self._files(prefix):
+            if name.startswith(_UNFINISHED):
+                (self.root / key).unlink(missing_ok=True)
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep every other driver from this folder."""
@@ -130,6 +130,13 @@ class LocalStorage:
                 f"the checkpoint {self.root} cannot be written: {error}", hint="Give a folder that may be written to."
             ) from error
         return locked(self.root)
+
+    def _files(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """Everything below a prefix, with what is unfinished: keys, and the last names in them."""
+        root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)  # the root of all files ends with a slash as it is
+        for folder, _, names in os.walk(self.root / prefix):
+            below = f"{folder}{os.sep}".removeprefix(root).replace(os.sep, "/")
+            yield from ((below + name, name) for name in names)
 
     def _path(self, key: str) -> Path:
         path = inside(self.root, key)
@@ -145,6 +152,13 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def passing_folder(owner: object) -> Path:
+    """A new folder that is removed when its owner is gone: nobody can come back to it."""
+    path = Path(tempfile.mkdtemp(prefix="millstream-"))
+    weakref.finalize(owner, shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 def make_folder(path: Path) -> None:

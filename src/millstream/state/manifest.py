@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ GROUPS = "hash of groups"
 """A layout of state: in the partitions of its groups, by `kernels.partition`, whatever host reads it."""
 _FOLDERS = ("state/", "tables/", "handed/")
 _MANIFESTS = "manifests/"
+_WRONG = (TypeError, KeyError, ValueError, AttributeError)
+"""What goes wrong where a manifest has other fields than this engine knows."""
 log = logging.getLogger("millstream.state")
 Facts = dict[int, dict[str, Any]]
 """What an operator knows besides its segments, by store."""
@@ -71,6 +73,10 @@ class Manifest:
     counters: dict[str, Any] = field(default_factory=dict[str, Any])
     operators: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """By query: the names under which its nodes, inputs first, keep state."""
+    leases: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """By the name of an aggregate: which part of which store it reads, and since when that has all its rows."""
+    stores: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """By store and part: what has been kept there, and since when."""
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads and keeps the positions of."""
     layout: str = "groups"
@@ -109,7 +115,6 @@ class Manifests:
 
     def write(self, manifest: Manifest) -> None:
         """Commit: when this returns, the epoch is done."""
-        fields = asdict(manifest)
         parts: set[str] = set()
 
         def put(key: str, data: bytes) -> None:
@@ -117,7 +122,7 @@ class Manifests:
                 self.storage.put_if_absent(key, data)
             parts.add(key)
 
-        body = json.dumps(pack(plain(fields), put))
+        body = json.dumps(pack(plain(_fields_of(manifest)), put))
         digest = hashlib.sha256(body.encode()).hexdigest()
         text = json.dumps({"format": FORMAT, "sha256": digest, "body": body})
         if not self.storage.put_if_absent(_key(manifest.sequence), text.encode()):
@@ -130,13 +135,23 @@ class Manifests:
 
     def read(self, sequence: int) -> Manifest:
         """One manifest, checked."""
+        try:
+            fields, parts = self._fields(sequence)
+            made = _manifest(restore(fields))
+        except _WRONG as error:
+            raise self._foreign(sequence, error) from error
+        self._named[sequence] = {written.key for written in made.files()} | parts
+        return made
+
+    def _fields(self, sequence: int) -> tuple[dict[str, Any], set[str]]:
+        """What a manifest says, in plain types, and the keys of its parts."""
         path = self._path(sequence)
         try:
             found = self.storage.get(_key(sequence))
             if found is None:
                 raise ValueError("it is gone")
             outer = json.loads(found)
-            body, digest, version = str(outer["body"]), str(outer["sha256"]), int(outer["format"])
+            body, digest, version = str(outer["body"]).encode(), str(outer["sha256"]), int(outer["format"])
         except (ValueError, KeyError, TypeError) as error:
             raise StateError(f"the manifest {path} cannot be read: {error}", hint=self._back(sequence)) from error
         if version > FORMAT:
@@ -144,18 +159,16 @@ class Manifests:
                 f"the manifest {path} has format {version}, and this engine knows up to {FORMAT}",
                 hint="Use the version of Millstream that wrote it, or a newer one.",
             )
-        if hashlib.sha256(body.encode()).hexdigest() != digest:
+        if hashlib.sha256(body).hexdigest() != digest:
             raise StateError(f"the manifest {path} is corrupt: its checksum does not match", hint=self._back(sequence))
-        try:
-            parts: set[str] = set()
-            made = _manifest(restore(unpack(json.loads(body), lambda key: self._part(key, parts))))
-            self._named[sequence] = {written.key for written in made.files()} | parts
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise StateError(
-                f"the manifest {path} says something that this engine does not understand: {error}",
-                hint="It may be of another version of Millstream: use that one. " + self._back(sequence),
-            ) from error
-        return made
+        parts: set[str] = set()
+        return unpack(body, lambda key: self._part(key, parts)), parts
+
+    def _foreign(self, sequence: int, error: Exception) -> StateError:
+        return StateError(
+            f"the manifest {self._path(sequence)} says something that this engine does not understand: {error}",
+            hint="It may be of another version of Millstream: use that one. " + self._back(sequence),
+        )
 
     def _part(self, key: str, parts: set[str]) -> bytes:
         """A part of a manifest, which its name is a checksum of."""
@@ -164,6 +177,17 @@ class Manifests:
             raise ValueError(f"its part {key} is missing or was changed")
         parts.add(key)
         return found
+
+    def _needed(self, sequence: int) -> set[str]:
+        """The files that a manifest names; nothing else of it is looked at."""
+        try:
+            fields, parts = self._fields(sequence)
+            tables = [table for segment in fields["segments"] for table in segment["tables"].values()]
+            tables += fields.get("tables", {}).values()
+            tables += (table for handed in fields.get("handed", {}).values() for table in handed)
+            return parts | {_file(table).key for table in tables}
+        except _WRONG as error:
+            raise self._foreign(sequence, error) from error
 
     def latest(self) -> Manifest | None:
         """The newest manifest, or None in an empty checkpoint."""
@@ -205,7 +229,7 @@ class Manifests:
         for sequence in found[-KEPT:]:
             if sequence not in self._named:
                 try:
-                    self.read(sequence)
+                    self._named[sequence] = self._needed(sequence)
                 except StateError as error:
                     # What an unreadable manifest needs is not known: nothing is removed while it is among those kept.
                     log.warning("nothing is removed from %s: %s", self.storage.name(""), error.fact)
@@ -233,6 +257,21 @@ class Manifests:
 
 def _key(sequence: int) -> str:
     return f"{_MANIFESTS}{sequence:08d}.json"
+
+
+def _fields_of(manifest: Manifest) -> dict[str, Any]:
+    """What `_manifest` is given. As `asdict`, which copies every value and so takes far longer."""
+    segments = [{**_by_name(one), "tables": _each(one.tables)} for one in manifest.segments]
+    handed = {stream: [_by_name(one) for one in files] for stream, files in manifest.handed.items()}
+    return {**_by_name(manifest), "segments": segments, "tables": _each(manifest.tables), "handed": handed}
+
+
+def _each(files: dict[str, Written]) -> dict[str, Any]:
+    return {name: _by_name(one) for name, one in files.items()}
+
+
+def _by_name(one: Manifest | SavedSegment | Written) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}
 
 
 def _manifest(fields: dict[str, Any]) -> Manifest:

@@ -28,7 +28,7 @@ def pack(value: Any, put: Callable[[str, bytes], None]) -> Any:
     >>> small = pack({"done": {str(i): i for i in range(1000)}}, there.__setitem__)
     >>> len(there), len(json.dumps(small)) < 500
     (4, True)
-    >>> unpack(small, there.__getitem__) == {"done": {str(i): i for i in range(1000)}}
+    >>> unpack(json.dumps(small).encode(), there.__getitem__) == {"done": {str(i): i for i in range(1000)}}
     True
     """
     if isinstance(value, dict):
@@ -48,21 +48,27 @@ def pack(value: Any, put: Callable[[str, bytes], None]) -> Any:
     return value
 
 
-def unpack(value: Any, get: Callable[[str], bytes]) -> Any:
-    """The value that `pack` was given."""
+def unpack(text: bytes, get: Callable[[str], bytes]) -> Any:
+    """The value that `pack` was given, from the JSON of what `pack` made of it."""
+    value = json.loads(text)
+    return _filled(value, get) if _PARTS.encode() in text else value  # most texts name no parts: nothing to search
+
+
+def _filled(value: Any, get: Callable[[str], bytes]) -> Any:
+    """A value with its parts in place."""
     if isinstance(value, list):
-        return [unpack(one, get) for one in cast("list[Any]", value)]
+        return [_filled(one, get) for one in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     found = cast("dict[str, Any]", value)
     if _MAP in found:
-        return {name: unpack(one, get) for name, one in unpack(found[_MAP], get)}
+        return dict(_filled(found[_MAP], get))
     if _PARTS in found:
         keys: list[str] = found[_PARTS]
         for _ in range(int(found[_DEPTH])):
             keys = [below for key in keys for below in json.loads(get(key))]
-        return [unpack(one, get) for key in keys for one in json.loads(get(key))]
-    return {name: unpack(one, get) for name, one in found.items()}
+        return [one for key in keys for one in unpack(get(key), get)]
+    return {name: _filled(one, get) for name, one in found.items()}
 
 
 def _cut(entries: list[Any], put: Callable[[str, bytes], None]) -> list[str]:

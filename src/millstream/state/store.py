@@ -20,16 +20,14 @@ class Segment:
     tables: Mapping[str, pa.Table]
     low: int
     high: int
+    rows: int = field(init=False)
+    """Rows in all its tables."""
+    nbytes: int = field(init=False)
+    """Bytes in all its tables; counted once, as hosts ask for it many times in an epoch."""
 
-    @property
-    def rows(self) -> int:
-        """Rows in all its tables."""
-        return sum(table.num_rows for table in self.tables.values())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in all its tables."""
-        return sum(table.nbytes for table in self.tables.values())
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", sum(table.num_rows for table in self.tables.values()))
+        object.__setattr__(self, "nbytes", sum(table.nbytes for table in self.tables.values()))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from millstream.core.aggregate import AggregateCall
 from millstream.core.domain import TICKS_PER_SECOND, Domain, Kind
 from millstream.core.errors import PlanError
 from millstream.core.window import Sliding
-from millstream.sql.expressions import quoted
+from millstream.sql.statement_expressions import quoted
 
 if TYPE_CHECKING:
     from millstream.api.query import Query

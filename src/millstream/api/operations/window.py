@@ -20,7 +20,7 @@ _ARRIVAL = (None, ROW_NUMBER, "row-num")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeWindows:
     """Windows, the attribute they are on, and the attribute to sort by first, if any."""
 
     attribute: str
@@ -42,7 +42,7 @@ def make_windows(
     extent: Callable[[int], tuple[int, int]] | None,
     wids: Callable[[int], Iterable[int]] | None,
     zone: str = "UTC",
-) -> Made:
+) -> MadeWindows:
     """The windows that these words mean; whole days of timestamps are those of `zone`, unless a start is given."""
     if by not in ("range", "rows"):
         raise WindowError(f"by={by!r} is not known", hint='Use by="range" or by="rows".')
@@ -57,24 +57,24 @@ def make_windows(
     _check_kinds(range=range, slide=slide, start=start, per=per, gap=gap, extent=extent, wids=wids)
     if callable(range):
         _check_alone(slide=slide, start=start, per=per)
-        return Made(attribute, (_own_kind(range, domain),))
+        return MadeWindows(attribute, (_own_kind(range, domain),))
     if gap is not None:
-        return Made(attribute, (Session(gap=domain.span(gap, what="gap")),))
+        return MadeWindows(attribute, (Session(gap=domain.span(gap, what="gap")),))
     if (extent is None) != (wids is None):
         raise WindowError("a user-defined window needs both extent and wids", hint="They must be inverse.")
     if extent is not None and wids is not None:
-        return Made(attribute, (UserDefined(extent_of=extent, wids_of=wids),))
+        return MadeWindows(attribute, (UserDefined(extent_of=extent, wids_of=wids),))
     if range is None:
         raise WindowError("a window needs a range", hint='Give range="1 minute", or gap= for sessions.')
     begin = None if start is None else domain.point(start, what="start")
     if isinstance(range, str) and range.lower() == "all":
         if slide is None:
             raise WindowError('range="all" needs a slide', hint='Say how often to report: slide="1 minute".')
-        return Made(attribute, (Landmark(slide=domain.span(slide, what="slide"), start=begin),))
+        return MadeWindows(attribute, (Landmark(slide=domain.span(slide, what="slide"), start=begin),))
     if per is not None:
         order: Literal["arrival", "rank"] = "rank" if per == "rank" else "arrival"
         every = _whole(1 if slide is None else slide, "slide")
-        return Made(attribute, (SlideByTuple(size=domain.span(range), every=every, by=order),))
+        return MadeWindows(attribute, (SlideByTuple(size=domain.span(range), every=every, by=order),))
     ranges = list(range) if isinstance(range, list | tuple) else [range]
     if not ranges:
         raise WindowError("a list of ranges is empty", hint='Give at least one: range=["1 hour", "1 day"].')
@@ -82,7 +82,7 @@ def make_windows(
     if len(set(made)) < len(made):
         raise WindowError(f"range={ranges!r} names a window twice", hint="Give each range once.")
     days = _local_days(domain, made, zone) if begin is None else None
-    return Made(attribute, made if days is None else (days,))
+    return MadeWindows(attribute, made if days is None else (days,))
 
 
 def _local_days(domain: Domain, windows: Sequence[Sliding], zone: str) -> UserDefined | None:
@@ -172,7 +172,7 @@ def _sliding(domain: Domain, size: Any, slide: Any, start: int | None) -> Slidin
     return Sliding(size=length, slide=step, start=start)
 
 
-def _rows(schema: pa.Schema, attribute: str | None, size: Any, slide: Any, partition_by: Sequence[str]) -> Made:
+def _rows(schema: pa.Schema, attribute: str | None, size: Any, slide: Any, partition_by: Sequence[str]) -> MadeWindows:
     length = _whole(size, "range")
     window = Rows(
         size=length,
@@ -180,10 +180,10 @@ def _rows(schema: pa.Schema, attribute: str | None, size: Any, slide: Any, parti
         partition_by=tuple(partition_by),
     )
     if attribute in _ARRIVAL and attribute not in schema.names:
-        return Made(ROW_NUMBER, (window,))
+        return MadeWindows(ROW_NUMBER, (window,))
     assert attribute is not None
     _domain(schema, attribute)
-    return Made(ROW_NUMBER, (window,), sort_by=attribute)
+    return MadeWindows(ROW_NUMBER, (window,), sort_by=attribute)
 
 
 def _domain(schema: pa.Schema, attribute: str) -> Domain:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
 from millstream.plan import nodes
-from millstream.sql.expressions import spelled
+from millstream.sql.statement_expressions import spelled
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine

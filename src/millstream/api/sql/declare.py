@@ -18,9 +18,9 @@ from millstream.core.errors import SourceError, nearest
 from millstream.core.problem import Problem
 from millstream.runtime.batch import APART
 from millstream.runtime.sources import files
-from millstream.sql.expressions import spelled
 from millstream.sql.grammar import statements as sql
 from millstream.sql.grammar.text import Piece
+from millstream.sql.statement_expressions import spelled
 from millstream.sql.types import read_type
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from millstream.core.errors import MillstreamError, SqlError
 from millstream.core.generator import BoundedDisorder
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
-from millstream.sql.expressions import Names
 from millstream.sql.grammar.statements import Delay
 from millstream.sql.projection import resolve
+from millstream.sql.statement_expressions import Names
 
 
 def promised(catalog: Catalog, stream: Stream, delay: Delay) -> Stream:

@@ -41,7 +41,8 @@ def execute(engine: Engine, text: str, *, name: str | None = None) -> Query:
         raise found[1].piece.error(
             "a second statement, and one is expected", "Several statements are a script: ms.Script(text)."
         )
-    return perform(engine, found[0], name=name)
+    with engine.changes():  # a query that joins a run has its sinks from the beginning
+        return perform(engine, found[0], name=name)
 
 
 def perform(engine: Engine, statement: Statement, *, name: str | None = None) -> Query:

@@ -10,7 +10,7 @@ from millstream.api.query import Query
 from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.catalog import Catalog
 from millstream.api.sql.delay import promised
-from millstream.api.sql.lower_join import Item, Made, joined
+from millstream.api.sql.lower_join import Item, JoinedStream, joined
 from millstream.api.sql.lower_side import side_stream
 from millstream.api.sql.lower_window import named, ticking, windowed
 from millstream.api.sql.spoken import Words, spoken, told, words_of
@@ -20,12 +20,12 @@ from millstream.core.errors import MillstreamError, SqlError, nearest, sql_error
 from millstream.core.problem import Problem
 from millstream.core.quote import apart
 from millstream.plan import nodes
-from millstream.sql.expressions import Names, quoted, scalar, spelled
 from millstream.sql.grammar import statements as sql
 from millstream.sql.grammar.text import Piece
 from millstream.sql.grouping import WINDOW_COLUMNS, Grouping, grouping, has_aggregates
 from millstream.sql.numbering import NUMBER, Numbering, numbered
-from millstream.sql.projection import Output, projection
+from millstream.sql.projection import OutputColumn, projection
+from millstream.sql.statement_expressions import Names, quoted, scalar, spelled
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -56,7 +56,7 @@ def _lowered(engine: Engine, query: sql.Query, known: Local) -> Query:
     match query:
         case sql.SetUnion() | sql.SetCompare():
             return _of_two(engine, query, known)
-        case sql.Select():
+        case sql.SelectQuery():
             return _Lowering(engine, known).select(query)
 
 
@@ -98,7 +98,7 @@ class _Lowering:
         self.problems: list[Problem] = []
         self.words: Words = {}
 
-    def select(self, select: sql.Select) -> Query:
+    def select(self, select: sql.SelectQuery) -> Query:
         stream, names, condition = self._input(select)
         if condition is not None and select.where is not None and not self.problems:
             with at(select.where, self.problems):
@@ -123,7 +123,7 @@ class _Lowering:
 
     # --- FROM ---
 
-    def _input(self, select: sql.Select) -> tuple[Stream, Names, str | None]:
+    def _input(self, select: sql.SelectQuery) -> tuple[Stream, Names, str | None]:
         """What FROM means, the names of its columns, and the condition that is left of WHERE."""
         if isinstance(select.source, sql.FromJoin) and select.source.alias is None:
             made = self._join(select.source, select.where)
@@ -178,7 +178,7 @@ class _Lowering:
             raise source.delay.piece.error(f"{found} is no stream but a query", "Promise it where its stream is read.")
         return made
 
-    def _join(self, source: sql.FromJoin, where: Piece | None) -> Made:
+    def _join(self, source: sql.FromJoin, where: Piece | None) -> JoinedStream:
         items: list[Item] = []
         for one in source.inputs:
             with at(one.piece, self.problems):
@@ -202,7 +202,7 @@ class _Lowering:
         """What FROM names, in any capitals: a query of WITH before a stream, view or table, and that before a query."""
         return spelled(name, list(self.local)) or Catalog(self.engine).spelled(name)
 
-    def _window(self, select: sql.Select) -> sql.Window | None:
+    def _window(self, select: sql.SelectQuery) -> sql.Window | None:
         """The window of the query, wherever it was written."""
         of_from, of_select = self._window_of(select.source), select.window
         if of_from is not None and of_select is not None:
@@ -219,7 +219,7 @@ class _Lowering:
 
     # --- the select list ---
 
-    def _project(self, select: sql.Select, stream: Stream, names: Names) -> Query:
+    def _project(self, select: sql.SelectQuery, stream: Stream, names: Names) -> Query:
         numbers = numbered(select, names, self.problems)
         outputs = projection(select, names, self.problems, numbers.given)
         order = select.order
@@ -247,14 +247,14 @@ class _Lowering:
         refuse_problems(self.problems)
         return stream
 
-    def _aggregate(self, select: sql.Select, stream: Stream, names: Names, window: sql.Window | None) -> Query:
+    def _aggregate(self, select: sql.SelectQuery, stream: Stream, names: Names, window: sql.Window | None) -> Query:
         made = grouping(select, names, window=window, progressing=stream.node.progressing(), problems=self.problems)
         if self.problems and window is not None:
             named(window, names, self.problems)
         refuse_problems(self.problems)
         self.words = words_of(made)
         if made.computed:
-            every = [Output(name, quoted(name), select.piece) for name in names.columns]
+            every = [OutputColumn(name, quoted(name), select.piece) for name in names.columns]
             stream = self._computed(stream, [*every, *made.computed])
             refuse_problems(self.problems)
         if window is not None:
@@ -296,7 +296,7 @@ class _Lowering:
             refuse_problems(self.problems)
             raise
 
-    def _computed(self, stream: Stream, outputs: Sequence[Output]) -> Stream:
+    def _computed(self, stream: Stream, outputs: Sequence[OutputColumn]) -> Stream:
         texts = [f"{one.text} AS {quoted(one.name)}" for one in outputs]
         try:
             made = stream.select(*texts)
@@ -316,12 +316,12 @@ class _Lowering:
         # Those that are asked for are the window's own: what they promise goes on under their names.
         asked = {one.text.strip('"`'): one.name for one in reversed(made.outputs)}
         hidden = {name: asked.get(name, apart(f"__{name}", names)) for name in WINDOW_COLUMNS}
-        along = [Output(new, name, made.outputs[0].piece) for name, new in hidden.items() if new not in names]
+        along = [OutputColumn(new, name, made.outputs[0].piece) for name, new in hidden.items() if new not in names]
         order = tuple((name if name in names else hidden[name], down) for name, down in made.order)
         wide = _as_query(self._computed(result, [*along, *made.outputs]))
         return _top(wide, tuple(hidden.values()), order, limit).select(*map(quoted, names))
 
-    def _ordered(self, select: sql.Select, made: Grouping, result: Query) -> Query:
+    def _ordered(self, select: sql.SelectQuery, made: Grouping, result: Query) -> Query:
         if not made.order:
             return result
         (name, descending), piece = made.order[0], select.order[0].piece

@@ -10,16 +10,16 @@ from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.table import Table
 from millstream.core.domain import Domain
 from millstream.plan import nodes
-from millstream.sql.grammar.join_condition import Limit, Tree, columns_of, conjuncts, renamed, taken_apart
+from millstream.sql.grammar.join_condition import DistanceLimit, Tree, columns_of, conjuncts, renamed, taken_apart
 
 if TYPE_CHECKING:
-    from millstream.api.sql.lower_join import Step
+    from millstream.api.sql.lower_join import JoinStep
 
 _EXAMPLE = "Write ON a.k = b.k AND a.ts >= b.ts AND b.ts >= a.ts - INTERVAL 5 minutes."
 _BACK = "Write a.ts >= b.ts, or a.ts > b.ts, with the left stream first."
 
 
-def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
+def as_of(step: JoinStep, using: list[tuple[str, str]]) -> nodes.AsOf:
     """The as-of join of a clause; of USING the last column is the time, if no other comparison is there."""
     clause, problems = step.clause, step.problems
     _check_sides(step)
@@ -51,12 +51,12 @@ def as_of(step: Step, using: list[tuple[str, str]]) -> nodes.AsOf:
     return made
 
 
-def _written(step: Step, tree: Tree) -> str:
+def _written(step: JoinStep, tree: Tree) -> str:
     """A condition with the columns as their own streams call them."""
     return renamed(tree, {pair: key for key, pair in reversed(list(step.names.qualified.items()))})
 
 
-def _instead(step: Step, tree: Tree) -> str:
+def _instead(step: JoinStep, tree: Tree) -> str:
     """What means the same as a condition that an as-of join cannot have, if anything does."""
     sides = {step.side(name) for name in columns_of(tree)}
     if sides == {1}:
@@ -72,7 +72,7 @@ def _instead(step: Step, tree: Tree) -> str:
 _Times = tuple[tuple[str, str], Domain, bool, int | None]
 
 
-def _check_sides(step: Step) -> None:
+def _check_sides(step: JoinStep) -> None:
     clause = step.clause
     if clause.how not in ("inner", "left"):
         raise clause.piece.error(
@@ -90,12 +90,12 @@ def _check_sides(step: Step) -> None:
             raise window.piece.error("a stream of an as-of join has no window", _EXAMPLE)
 
 
-def _by_column(step: Step, timed: tuple[str, str]) -> _Times:
+def _by_column(step: JoinStep, timed: tuple[str, str]) -> _Times:
     names = step.own(step.left)[timed[0]], step.own(step.right)[timed[1]]
     return names, shared_domain((step.left.stream.schema, step.right.stream.schema), names), False, None
 
 
-def _by_limits(step: Step, limits: list[Limit]) -> _Times:
+def _by_limits(step: JoinStep, limits: list[DistanceLimit]) -> _Times:
     """The times of the comparison, whether equal ones are left out, and how far apart they may be."""
     piece = step.clause.piece
     pairs = list(dict.fromkeys((one.left, one.right) for one in limits))

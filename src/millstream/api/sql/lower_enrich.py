@@ -11,7 +11,7 @@ from millstream.plan import nodes
 from millstream.sql.grammar.join_condition import Tree, conjuncts, taken_apart
 
 if TYPE_CHECKING:
-    from millstream.api.sql.lower_join import Step
+    from millstream.api.sql.lower_join import JoinStep
 
 
 _INSTEAD = {
@@ -21,7 +21,7 @@ _INSTEAD = {
 
 
 def looked_up(
-    step: Step, table: Table, wanted: list[Tree], using: list[tuple[str, str]]
+    step: JoinStep, table: Table, wanted: list[Tree], using: list[tuple[str, str]]
 ) -> tuple[nodes.Enrich, list[Tree]]:
     """The stream so far with the rows of a table, and the conditions of WHERE that are not part of it."""
     clause, problems = step.clause, step.problems

@@ -21,11 +21,10 @@ from millstream.core.expression import Expression
 from millstream.core.problem import Problem
 from millstream.plan import nodes
 from millstream.sql.expression import condition
-from millstream.sql.expressions import Names, spelled
 from millstream.sql.grammar import statements as sql
 from millstream.sql.grammar.join_condition import (
     Conditions,
-    Limit,
+    DistanceLimit,
     Tree,
     columns_of,
     conjunction,
@@ -34,6 +33,7 @@ from millstream.sql.grammar.join_condition import (
 )
 from millstream.sql.grammar.text import Piece
 from millstream.sql.projection import resolve
+from millstream.sql.statement_expressions import Names, spelled
 
 _LEFT_ONLY = ("semi", "anti")
 Time = tuple[nodes.Band | nodes.SameWindow | None, Domain | None]
@@ -66,7 +66,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class JoinedStream:
     """The joined stream, the names that its columns may be asked for by, and what is left of WHERE."""
 
     stream: Query
@@ -74,7 +74,7 @@ class Made:
     where: str | None
 
 
-def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, problems: list[Problem]) -> Made:
+def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, problems: list[Problem]) -> JoinedStream:
     """The join of all items; conditions of WHERE that tie two of them are taken into the joins."""
     sides, names = _named(items)
     equal, names = _using(source.joins, sides, names, problems)
@@ -87,7 +87,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         )
     for clause, right, keys in zip(source.joins, sides[1:], equal, strict=True):
         place = source.piece if len(items) == 2 else clause.piece
-        left, wanted = Step(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
+        left, wanted = JoinStep(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
         refuse_problems(problems)
     assert isinstance(left.stream, Query)
     columns = [one for one in left.names.values() if one in left.stream.schema.names]
@@ -99,7 +99,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         refuse_problems(problems)
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
     leave = replace(names, columns=tuple(columns), qualified=leaving)
-    return Made(left.stream, _alone(source.joins, sides, leave), conjunction(wanted))
+    return JoinedStream(left.stream, _alone(source.joins, sides, leave), conjunction(wanted))
 
 
 def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:
@@ -195,7 +195,7 @@ def _using(
     return out, replace(names, merged=merged, hidden=frozenset(hidden))
 
 
-class Step:
+class JoinStep:
     """One join: what has been joined so far, and the next item."""
 
     def __init__(self, left: Side, right: Side, clause: sql.Joined, names: Names, problems: list[Problem]) -> None:
@@ -319,7 +319,7 @@ class Step:
             out.append(column if side.stream is side.item.stream else side.first[column])
         return out[0], out[1]
 
-    def _by_limits(self, limits: Sequence[Limit]) -> Time:
+    def _by_limits(self, limits: Sequence[DistanceLimit]) -> Time:
         """The limits on one pair of attributes that progress, or are times: other comparisons are conditions."""
         schemas = self.left.stream.schema, self.right.stream.schema
         moving = [set(one.node.progressing()) for one in (self.left, self.right)]
@@ -336,7 +336,7 @@ class Step:
             return None, None
         return self.band([one for one in limits if (one.left, one.right) == best])
 
-    def band(self, limits: Sequence[Limit]) -> tuple[nodes.Band, Domain]:
+    def band(self, limits: Sequence[DistanceLimit]) -> tuple[nodes.Band, Domain]:
         """The limits on one pair of attributes as one band."""
         names = self.own(self.left)[limits[0].left], self.own(self.right)[limits[0].right]
         domain = shared_domain((self.left.stream.schema, self.right.stream.schema), names)
@@ -348,7 +348,7 @@ class Step:
             high=None if high is None else high[0], high_strict=high is not None and high[1],
         ), domain  # fmt: skip
 
-    def _unused(self, limits: Sequence[Limit], time: nodes.Band | nodes.SameWindow | None) -> list[Tree]:
+    def _unused(self, limits: Sequence[DistanceLimit], time: nodes.Band | nodes.SameWindow | None) -> list[Tree]:
         """Limits that the bound on time does not say: on other attributes, or beside windows."""
         own = self.own(self.left), self.own(self.right)
         windows = any(one.item.source.window is not None for one in (self.left, self.right))
@@ -375,7 +375,7 @@ _TUMBLING = "Write FROM a, b [RANGE TUMBLING 5 minutes, WATTR ts], or RANGE with
 _EXAMPLE = "Write FROM a [RANGE 3 minutes, WATTR ts], b [RANGE 2 minutes, WATTR ts]."
 
 
-def _ticks(limit: Limit, domain: Domain) -> tuple[int, bool]:
+def _ticks(limit: DistanceLimit, domain: Domain) -> tuple[int, bool]:
     """A limit in ticks, and whether it is strict; one between two ticks is the next that is allowed."""
     numbers = [sign * Decimal(value) for sign, value in limit.terms if not isinstance(value, str)]
     if len(numbers) == len(limit.terms) and domain.kind in (Kind.INTEGER, Kind.DECIMAL):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def whole_side(query: sql.Query) -> sql.FromSide | None:
     """The side output that a query is, if it is all of one and nothing else: `SELECT * FROM LATE(q)`."""
-    if not isinstance(query, sql.Select) or not isinstance(query.source, sql.FromSide) or query.ctes:
+    if not isinstance(query, sql.SelectQuery) or not isinstance(query.source, sql.FromSide) or query.ctes:
         return None
     more = (query.where, query.having, query.qualify, query.window, query.limit, query.source.window)
     plain = not query.groups and not query.order and not query.distinct and all(one is None for one in more)

@@ -14,9 +14,9 @@ from millstream.api.stream import Stream
 from millstream.core.domain import Domain, Kind
 from millstream.core.problem import Problem
 from millstream.kernels.ticks import domain_of
-from millstream.sql.expressions import Names
 from millstream.sql.grammar import statements as sql
 from millstream.sql.projection import resolve
+from millstream.sql.statement_expressions import Names
 
 _FLINK = "Flink and Spark count windows from their start, we from their end: write [RANGE …, SLIDE …, WATTR …] instead."
 

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from millstream.core.contract.contract import Contract
 
 
-class Every(Enum):
+class Schemeless(Enum):
     """The two answers that need no scheme."""
 
     NONE = "∅"
     ANY = "○"
 
 
-Feedback: TypeAlias = Every | Scheme
-NONE, ANY = Every.NONE, Every.ANY
+Feedback: TypeAlias = Schemeless | Scheme
+NONE, ANY = Schemeless.NONE, Schemeless.ANY
 
 
 def fits(accepted: Feedback, sent: Feedback) -> bool:
@@ -75,7 +75,9 @@ def well_formed(contract: Contract) -> bool:
     """Is all feedback that the contract accepts, and would have to keep, covered by the punctuation it is promised?"""
     if contract.accepts is NONE:
         return True
-    if isinstance(contract.accepts, Every):  # any feedback: only one that neither keeps it nor sends it on can say so
+    if isinstance(
+        contract.accepts, Schemeless
+    ):  # any feedback: only one that neither keeps it nor sends it on can say so
         return all(sent is NONE for sent in contract.sends)
     promised = [template for scheme in contract.inputs for template in scheme]
     return all(any(covered(one, template) for template in promised) for one in contract.accepts)

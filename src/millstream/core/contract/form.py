@@ -128,12 +128,12 @@ def _implied(template: Template, scheme: Scheme) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Remembering:
     """An operator that keeps values of some attributes, and passes punctuation on: what speaks of these lets it forget.
 
     DISTINCT is one: a combination of its columns goes when punctuation rules the combination out.
 
-    >>> len(Within(("k",)).offers([Scheme.of("ts+")])), len(Within(("k", "ts")).offers([Scheme.of("ts+")]))
+    >>> len(Remembering(("k",)).offers([Scheme.of("ts+")])), len(Remembering(("k", "ts")).offers([Scheme.of("ts+")]))
     (0, 1)
     """
 
@@ -191,10 +191,10 @@ class Complete:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Windowing:
     """GCF5: a row is given its window's id, and a bound on the attribute becomes one on the id.
 
-    >>> [str(one.out) for one in Window("b", "wid").offers([Scheme.of("b+", "k#")])]
+    >>> [str(one.out) for one in Windowing("b", "wid").offers([Scheme.of("b+", "k#")])]
     ['{[[k:#]], [[wid:+]]}']
     """
 
@@ -216,7 +216,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """GCF6 to GCF9: one answer a group, when punctuation that speaks of group attributes only says it is complete.
+    """GCF6 to GCF9: one answer per group, when punctuation that speaks of group attributes only says it is complete.
 
     Each group may be punctuated by itself as it leaves; or the promise goes on as it came.
 

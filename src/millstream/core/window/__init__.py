@@ -13,6 +13,7 @@ One file for each kind; what all of them are is in `base`.
 """
 
 from millstream.core.window.base import WINDOW_COLUMNS, Context, Window, context
+from millstream.core.window.grid import Grid
 from millstream.core.window.landmark import Landmark
 from millstream.core.window.rows import Rows
 from millstream.core.window.session import Session
@@ -24,6 +25,7 @@ __all__ = [
     "WHOLE",
     "WINDOW_COLUMNS",
     "Context",
+    "Grid",
     "Labelled",
     "Landmark",
     "Rows",

@@ -17,7 +17,7 @@ import pyarrow as pa
 from millstream.kernels.aggregates.base import Work
 from millstream.kernels.aggregates.heavy_hitters import hitters, hitters_type
 from millstream.kernels.aggregates.parts.bag import Bag, bounds, count_values, fraction
-from millstream.kernels.aggregates.parts.objects import Objects
+from millstream.kernels.aggregates.parts.objects import Sketches
 from millstream.kernels.aggregates.parts.order import decode, decoded_type, storage, temporal
 
 # The sketch's error is at most 3.5 / 2^lg of the rows; a quarter of the share leaves few values in doubt.
@@ -26,7 +26,7 @@ _PART_OF_SHARE = 4
 _LEAST_LG = 8
 
 
-class ApproxHeavyHitters(Objects):
+class ApproxHeavyHitters(Sketches):
     """The frequent values of a cell with upper bounds of their counts, off by at most a quarter of the share.
 
     As long as a cell has no more different values than its sketch has room for (10 / share, and never less
@@ -52,25 +52,14 @@ class ApproxHeavyHitters(Objects):
         texts, counts, edges = to_text(bag.values).to_pylist(), bag.counts.tolist(), bounds(bag.cells, n)
         (out,) = self.identity(n)
         for cell in np.flatnonzero(edges[1:] > edges[:-1]):
-            out[cell] = sketch = datasketches.frequent_strings_sketch(self.lg_k)
+            out[cell] = sketch = self.empty()
             for row in range(edges[cell], edges[cell + 1]):
                 sketch.update(texts[row], counts[row])
         return Work((out,))
 
-    def merge(self, parts: Sequence[Any]) -> Any:
-        """The sketch of all values of the parts."""
-        out = datasketches.frequent_strings_sketch(self.lg_k)
-        for part in parts:
-            out.merge(part)
-        return out
-
-    def store(self, part: Any) -> bytes:
-        """The sketch's own bytes."""
-        return part.serialize()
-
-    def restore(self, stored: bytes) -> Any:
-        """From the sketch's own bytes."""
-        return datasketches.frequent_strings_sketch.deserialize(stored)
+    def empty(self) -> Any:
+        """A sketch of no values."""
+        return datasketches.frequent_strings_sketch(self.lg_k)
 
     def lower(self, partials: Sequence[pa.Array]) -> pa.Array:
         """The values whose upper bound reaches the share; an empty list for nothing."""

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.aggregates.base import Work, floats
-from millstream.kernels.aggregates.parts.objects import Objects, slices
+from millstream.kernels.aggregates.parts.objects import Sketches, slices
 
 
-class ApproxQuantile(Objects):
+class ApproxQuantile(Sketches):
     """A value whose rank is within 1.33 % of `q` for k = 200, 99 times of 100; null where there is none.
 
     A cell of fewer than k values is not thinned: its answer is exact, the least value that at least a share q
@@ -42,24 +42,13 @@ class ApproxQuantile(Objects):
         values = floats(arguments[0])[0][rows]
         (out,) = self.identity(n)
         for cell in np.flatnonzero(edges[1:] > edges[:-1]):
-            out[cell] = sketch = datasketches.kll_doubles_sketch(self.k)
+            out[cell] = sketch = self.empty()
             sketch.update(values[edges[cell] : edges[cell + 1]])
         return Work((out,))
 
-    def merge(self, parts: Sequence[Any]) -> Any:
-        """The sketch of all values of the parts."""
-        out = datasketches.kll_doubles_sketch(self.k)
-        for part in parts:
-            out.merge(part)
-        return out
-
-    def store(self, part: Any) -> bytes:
-        """The sketch's own bytes."""
-        return part.serialize()
-
-    def restore(self, stored: bytes) -> Any:
-        """From the sketch's own bytes."""
-        return datasketches.kll_doubles_sketch.deserialize(stored)
+    def empty(self) -> Any:
+        """A sketch of no values."""
+        return datasketches.kll_doubles_sketch(self.k)
 
     def lower(self, partials: Sequence[pa.Array]) -> pa.Array:
         """The estimate."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from millstream.kernels.aggregates.base import null_where, to_numpy
 from millstream.kernels.aggregates.parts import limbs
-from millstream.kernels.aggregates.parts.failed import Failed, packed
+from millstream.kernels.aggregates.parts.failed import NoValue, packed
 from millstream.kernels.aggregates.sum import ExactSum, FloatSum
 from millstream.kernels.ticks import from_ticks
 
@@ -81,15 +81,15 @@ class DecimalAverage(ExactSum):
             self._rounded(total * self._raise_by, int(n))
             for total, n in zip(limbs.to_python(tuple(parts)), divisor, strict=True)
         ]
-        if any(isinstance(one, Failed) for one in numbers):
+        if any(isinstance(one, NoValue) for one in numbers):
             return packed(numbers, self.result_type)
         return null_where(pa.array(numbers, self.result_type), count == 0)
 
-    def _rounded(self, total: int, count: int) -> decimal.Decimal | Failed:
+    def _rounded(self, total: int, count: int) -> decimal.Decimal | NoValue:
         number = (2 * abs(total) + count) // (2 * count) * (1 if total >= 0 else -1)
         value = decimal.Decimal(number).scaleb(-self.result_type.scale, _EXACT)
         if abs(number) >= 10**self.result_type.precision:
-            return Failed(f"{self.what} is {value}, beyond {self.result_type}")
+            return NoValue(f"{self.what} is {value}, beyond {self.result_type}")
         return value
 
 

@@ -10,7 +10,7 @@ values behind them when NumPy cannot hold those) while they are combined.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,12 +42,19 @@ class Algebra(ABC):
 
     size: ClassVar[Size] = Size.BOUNDED
     difference: Difference = Difference.NONE
+    idempotent: ClassVar[bool] = False
+    """Is a partial combined with itself the same partial?"""
     partial_types: tuple[pa.DataType, ...]
     result_type: pa.DataType
 
+    @property
+    def kin(self) -> Hashable:
+        """What its partials are: those of the same kin are the same, and only the answers differ."""
+        return id(self)
+
     @abstractmethod
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
-        """One partial a row. A row whose argument is null lifts to the identity."""
+        """One partial per row. A row whose argument is null lifts to the identity."""
 
     def gather(self, arguments: Sequence[pa.Array], cells: np.ndarray, n: int) -> Work:
         """The partial of each of n cells, straight from the rows: `lift`, then `reduce`, or a shorter way."""
@@ -110,6 +117,11 @@ class Holistic(ABC):
     """The answer depends on which values there are, not on how often: each (window, value) is given once."""
     countable: ClassVar[bool] = True
     """Equal values may be folded into one with a multiplicity."""
+
+    @property
+    def kin(self) -> Hashable:
+        """What is kept of the values: kernels of the same kin keep the same, and only the answers differ."""
+        return "values", self.value_types, self.countable
 
     @abstractmethod
     def evaluate(self, values: Sequence[pa.Array], weights: np.ndarray, cells: np.ndarray, n: int) -> pa.Array:

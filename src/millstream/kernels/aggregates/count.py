@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,11 @@ class Count(Algebra):
     difference = Difference.FULL
     partial_types = (pa.int64(),)
     result_type = pa.int64()
+
+    @property
+    def kin(self) -> Hashable:
+        """A number of rows."""
+        return "count"
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
         """1, or 0 for null."""

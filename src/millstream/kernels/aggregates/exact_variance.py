@@ -6,7 +6,7 @@ taken away without a trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,11 @@ class ExactVariance(Additive):
         """Of a `sample` the squares are divided by n − 1, else by n; `root` makes it a standard deviation."""
         self.sample = sample
         self.root = root
+
+    @property
+    def kin(self) -> Hashable:
+        """Sums of values and of squares."""
+        return "exact moments"
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
         """One value and its square, in limbs."""

@@ -6,7 +6,7 @@ minimum only when there is nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +27,19 @@ class Extreme(Algebra):
     ['1970-01-10', 'None']
     """
 
+    idempotent = True
+
     def __init__(self, kind: pa.DataType, *, greatest: bool) -> None:
         """Compare values of type `kind`, which NumPy can hold."""
         self.partial_types = (kind,)
         self.result_type = kind
+        self.greatest = greatest
         self._better, self._unit = _comparison(kind, greatest=greatest)
+
+    @property
+    def kin(self) -> Hashable:
+        """The best value of a type."""
+        return "extreme", self.partial_types, self._better
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
         """One value."""

@@ -19,7 +19,7 @@ from millstream.kernels.aggregates.average import DecimalAverage, FloatAverage, 
 from millstream.kernels.aggregates.base import Algebra, Holistic
 from millstream.kernels.aggregates.boolean import BoolAnd, BoolOr
 from millstream.kernels.aggregates.count import Count
-from millstream.kernels.aggregates.distinct import Distinct
+from millstream.kernels.aggregates.count_distinct import CountDistinct
 from millstream.kernels.aggregates.exact_variance import ExactVariance
 from millstream.kernels.aggregates.extreme import extreme
 from millstream.kernels.aggregates.heavy_hitters import HeavyHitters
@@ -39,7 +39,7 @@ _LEAST_APPROXIMATE_SHARE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ArgumentKind:
     """A kind of argument: which types it admits, and how to say so."""
 
     admits: Callable[[pa.DataType], bool]
@@ -59,28 +59,28 @@ def _anything(_kind: pa.DataType) -> bool:
     return True
 
 
-ANY = Kind(_anything, "anything", "")
-NUMBER = Kind(
+ANY = ArgumentKind(_anything, "anything", "")
+NUMBER = ArgumentKind(
     _numeric,
     "integers, floats, or decimals of at most 38 digits",
     'Cast it to a number first: "cast(x as double)".',
 )
-PLACED = Kind(
+PLACED = ArgumentKind(
     lambda kind: _numeric(kind) or temporal(kind),
     "numbers, dates, times, timestamps or durations",
     'Cast it to a number first: "cast(x as double)".',
 )
-ORDERED = Kind(
+ORDERED = ArgumentKind(
     lambda kind: sortable(decoded_type(kind)),
     "numbers, booleans, times, strings or binary",
     "Lists, structs and maps have no order: name one of their fields.",
 )
-TEXT = Kind(
+TEXT = ArgumentKind(
     lambda kind: sortable(decoded_type(kind)) and not _bytes(decoded_type(kind)),
     "numbers, booleans, times or strings",
     'Write bytes as text first: "hex(x)".',
 )
-TRUTH = Kind(pa.types.is_boolean, "booleans", 'Compare first: "x > 0".')
+TRUTH = ArgumentKind(pa.types.is_boolean, "booleans", 'Compare first: "x > 0".')
 
 
 def _bytes(kind: pa.DataType) -> bool:
@@ -89,14 +89,14 @@ def _bytes(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class AggregateFunction:
     """The arguments a function takes, and how it is built once they are known to be right."""
 
-    arguments: tuple[Kind, ...]
+    arguments: tuple[ArgumentKind, ...]
     make: Callable[[AggregateCall, Types], Aggregate]
     optional: int = 0
     """How many of the last arguments may be left out."""
-    rest: Kind | None = None
+    rest: ArgumentKind | None = None
     """What any further arguments may be."""
     parameters: tuple[str, ...] = ()
     """The names of numbers that SQL writes after the first argument."""
@@ -157,43 +157,43 @@ def _user(call: AggregateCall, types: Types) -> Aggregate:
     )
 
 
-_MIN_BY = Function((ORDERED, ORDERED), lambda _call, types: MinBy(*types))
-_MAX_BY = Function((ORDERED, ORDERED), lambda _call, types: MaxBy(*types))
-_AVG = Function((NUMBER,), _avg)
-_VAR_SAMP = Function((NUMBER,), lambda _call, types: _variance(types, sample=True))
-_STDDEV_SAMP = Function((NUMBER,), lambda _call, types: _variance(types, sample=True, root=True))
-_APPROX_DISTINCT = Function((ORDERED,), _approx_distinct, parameters=("lg_k",))
+_MIN_BY = AggregateFunction((ORDERED, ORDERED), lambda _call, types: MinBy(*types))
+_MAX_BY = AggregateFunction((ORDERED, ORDERED), lambda _call, types: MaxBy(*types))
+_AVG = AggregateFunction((NUMBER,), _avg)
+_VAR_SAMP = AggregateFunction((NUMBER,), lambda _call, types: _variance(types, sample=True))
+_STDDEV_SAMP = AggregateFunction((NUMBER,), lambda _call, types: _variance(types, sample=True, root=True))
+_APPROX_DISTINCT = AggregateFunction((ORDERED,), _approx_distinct, parameters=("lg_k",))
 
-FUNCTIONS: dict[str, Function] = {
-    "count": Function((ANY,), lambda _call, _types: Count(), optional=1),
-    "sum": Function((NUMBER,), _sum),
-    "min": Function((ORDERED,), lambda _call, types: extreme(types[0], greatest=False)),
-    "max": Function((ORDERED,), lambda _call, types: extreme(types[0], greatest=True)),
+FUNCTIONS: dict[str, AggregateFunction] = {
+    "count": AggregateFunction((ANY,), lambda _call, _types: Count(), optional=1),
+    "sum": AggregateFunction((NUMBER,), _sum),
+    "min": AggregateFunction((ORDERED,), lambda _call, types: extreme(types[0], greatest=False)),
+    "max": AggregateFunction((ORDERED,), lambda _call, types: extreme(types[0], greatest=True)),
     "avg": _AVG,
     "mean": _AVG,
     "variance": _VAR_SAMP,
     "var_samp": _VAR_SAMP,
-    "var_pop": Function((NUMBER,), lambda _call, types: _variance(types, sample=False)),
+    "var_pop": AggregateFunction((NUMBER,), lambda _call, types: _variance(types, sample=False)),
     "stddev": _STDDEV_SAMP,
     "stddev_samp": _STDDEV_SAMP,
-    "stddev_pop": Function((NUMBER,), lambda _call, types: _variance(types, sample=False, root=True)),
+    "stddev_pop": AggregateFunction((NUMBER,), lambda _call, types: _variance(types, sample=False, root=True)),
     "min_by": _MIN_BY,
     "max_by": _MAX_BY,
     # The planner adds the window attribute as their second argument.
     "first": _MIN_BY,
     "last": _MAX_BY,
-    "bool_and": Function((TRUTH,), lambda _call, _types: BoolAnd()),
-    "bool_or": Function((TRUTH,), lambda _call, _types: BoolOr()),
-    "count_distinct": Function((ORDERED,), lambda _call, types: Distinct(types[0])),
+    "bool_and": AggregateFunction((TRUTH,), lambda _call, _types: BoolAnd()),
+    "bool_or": AggregateFunction((TRUTH,), lambda _call, _types: BoolOr()),
+    "count_distinct": AggregateFunction((ORDERED,), lambda _call, types: CountDistinct(types[0])),
     "approx_distinct": _APPROX_DISTINCT,
     "approx_count_distinct": _APPROX_DISTINCT,
-    "median": Function((PLACED,), lambda _call, types: Quantile(types[0], 0.5)),
-    "quantile": Function((PLACED,), _quantile, parameters=("q",)),
-    "approx_quantile": Function((NUMBER,), _approx_quantile, parameters=("q", "k")),
-    "mode": Function((ORDERED,), lambda _call, types: Mode(types[0])),
-    "heavy_hitters": Function((ORDERED,), _heavy_hitters, parameters=("share",)),
-    "approx_heavy_hitters": Function((TEXT,), _approx_heavy_hitters, parameters=("share",)),
-    "user": Function((ANY,), _user, rest=ANY),
+    "median": AggregateFunction((PLACED,), lambda _call, types: Quantile(types[0], 0.5)),
+    "quantile": AggregateFunction((PLACED,), _quantile, parameters=("q",)),
+    "approx_quantile": AggregateFunction((NUMBER,), _approx_quantile, parameters=("q", "k")),
+    "mode": AggregateFunction((ORDERED,), lambda _call, types: Mode(types[0])),
+    "heavy_hitters": AggregateFunction((ORDERED,), _heavy_hitters, parameters=("share",)),
+    "approx_heavy_hitters": AggregateFunction((TEXT,), _approx_heavy_hitters, parameters=("share",)),
+    "user": AggregateFunction((ANY,), _user, rest=ANY),
 }
 """By name: what `build` knows, and SQL."""
 
@@ -224,7 +224,7 @@ def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggrega
     return function.make(call, argument_types)
 
 
-def _check_number(call: AggregateCall, function: Function, given: int) -> None:
+def _check_number(call: AggregateCall, function: AggregateFunction, given: int) -> None:
     most = len(function.arguments)
     least = most - function.optional
     if least <= given and (given <= most or function.rest is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,11 @@ class ExactSum(Additive):
         self.what = what
         self.partial_types = (pa.int64(),) * (1 + limbs.limb_count(kind))
         self.result_type = pa.decimal128(38, kind.scale) if pa.types.is_decimal(kind) else pa.int64()
+
+    @property
+    def kin(self) -> Hashable:
+        """Limbs of one type."""
+        return "exact sum", len(self.partial_types)
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
         """One value, in limbs."""
@@ -86,6 +91,11 @@ class FloatSum(Additive):
 
     partial_types = (pa.int64(), pa.float64())
     result_type = pa.float64()
+
+    @property
+    def kin(self) -> Hashable:
+        """A count and a sum."""
+        return "float sum"
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
         """One value."""

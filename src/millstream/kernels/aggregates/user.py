@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from millstream.core.errors import AggregateError
 from millstream.kernels.aggregates.base import Holistic, Work
-from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, Failed, failing, packed
+from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, NoValue, failing, packed
 from millstream.kernels.aggregates.parts.objects import Objects, slices
 
 
 class UserBag(Holistic):
-    """The answer of a function that is called once a cell with the cell's rows, in no promised order.
+    """The answer of a function that is called once per cell with the cell's rows, in no promised order.
 
     A cell without rows is null, and the function is not called.
 
@@ -92,8 +92,8 @@ class UserAlgebra(Objects):
         """Combine one after the other."""
         whole = parts[0]
         for part in parts[1:]:
-            if isinstance(whole, Failed) or isinstance(part, Failed):
-                return whole if isinstance(whole, Failed) else part
+            if isinstance(whole, NoValue) or isinstance(part, NoValue):
+                return whole if isinstance(whole, NoValue) else part
             whole = _call(self._combine, whole, part)
         return whole
 
@@ -103,7 +103,7 @@ class UserAlgebra(Objects):
 
     def restore(self, stored: Any) -> Any:
         """The value itself, or why there is none."""
-        return stored[VALUE] if stored[ERROR] is None else Failed(stored[ERROR])
+        return stored[VALUE] if stored[ERROR] is None else NoValue(stored[ERROR])
 
     def close(self, work: Work) -> list[pa.Array]:
         """As the declared type."""
@@ -112,7 +112,7 @@ class UserAlgebra(Objects):
     def lower(self, partials: Sequence[pa.Array]) -> pa.Array:
         """The answers, null for nothing."""
         (parts,) = self.open(partials).columns
-        answers = [part if part is None or isinstance(part, Failed) else _call(self._lower, part) for part in parts]
+        answers = [part if part is None or isinstance(part, NoValue) else _call(self._lower, part) for part in parts]
         return _answers(self._lower, answers, self.result_type)
 
 
@@ -156,30 +156,30 @@ def _call(fn: Callable[..., Any], *arguments: Any) -> Any:
     try:
         answer = fn(*arguments)
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        return Failed(f"{function_name(fn)} raised {type(error).__name__}: {error}")
+        return NoValue(f"{function_name(fn)} raised {type(error).__name__}: {error}")
     return answer.as_py() if isinstance(answer, pa.Scalar) else answer
 
 
 def _fitting(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> list[Any]:
     """The answers, those that are not of the declared type as failures."""
     try:
-        pa.array([None if isinstance(one, Failed) else one for one in answers], kind)
+        pa.array([None if isinstance(one, NoValue) else one for one in answers], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return [_fitted(fn, one, kind) for one in answers]
     return answers
 
 
 def _fitted(fn: Callable[..., Any], answer: Any, kind: pa.DataType) -> Any:
-    if answer is None or isinstance(answer, Failed):
+    if answer is None or isinstance(answer, NoValue):
         return answer
     try:
         pa.array([answer], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        return Failed(f"{function_name(fn)} answered what does not fit {kind}: {error}")
+        return NoValue(f"{function_name(fn)} answered what does not fit {kind}: {error}")
     return answer
 
 
 def _answers(fn: Callable[..., Any], answers: list[Any], kind: pa.DataType) -> pa.Array:
     fitting = _fitting(fn, answers, kind)
-    failed = any(isinstance(one, Failed) for one in fitting)
+    failed = any(isinstance(one, NoValue) for one in fitting)
     return packed(fitting, kind) if failed else pa.array(fitting, kind)

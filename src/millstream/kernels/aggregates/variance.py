@@ -6,7 +6,7 @@ Partials combine by Chan's rule [Chan, Golub, LeVeque 1983], which never subtrac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,11 @@ class Variance(Algebra):
         """Of a `sample` the squares are divided by n − 1, else by n; `root` makes it a standard deviation."""
         self.sample = sample
         self.root = root
+
+    @property
+    def kin(self) -> Hashable:
+        """Moments, whatever they are divided by."""
+        return "moments"
 
     @_ieee
     def lift(self, arguments: Sequence[pa.Array]) -> Work:

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Failed, Result, Value, is_null, strict
 from millstream.kernels.expressions.casts import cast, nulled, numpy_of
 from millstream.kernels.expressions.decimals import each, quotient, rounded, to_decimal, units
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, Value, is_null, strict
 
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _WRAPPED = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
@@ -23,7 +23,7 @@ _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
 ZERO = {"/": "division by zero", "div": "division by zero", "%": "remainder by zero", "pmod": "remainder by zero"}
 
 
-def arithmetic(op: str, left: Node, right: Node, bound: Bound, *, safe: bool = False) -> Node:
+def arithmetic(op: str, left: BoundTerm, right: BoundTerm, bound: Binding, *, safe: bool = False) -> BoundTerm:
     """A node for an operator on two numbers; `safe` for those whose name begins with try_."""
     left, right = operands(op, left, right, bound)
     ansi = bound.ansi or safe
@@ -51,7 +51,7 @@ def arithmetic(op: str, left: Node, right: Node, bound: Bound, *, safe: bool = F
     return strict(kind, [left, right], run, total=total or safe or not ansi)
 
 
-def operands(op: str, left: Node, right: Node, bound: Bound) -> tuple[Node, Node]:
+def operands(op: str, left: BoundTerm, right: BoundTerm, bound: Binding) -> tuple[BoundTerm, BoundTerm]:
     """Both sides in the type that the operator computes in."""
     kinds = [left.kind, right.kind]
     if t.TEXT in kinds:
@@ -79,7 +79,7 @@ def operands(op: str, left: Node, right: Node, bound: Bound) -> tuple[Node, Node
     return cast(left, kind, bound), cast(right, kind, bound)
 
 
-def tight(node: Node, bound: Bound) -> Node:
+def tight(node: BoundTerm, bound: Binding) -> BoundTerm:
     """A whole number beside a decimal; one that is written as it is has only the digits it has."""
     if t.is_decimal(node.kind):
         return node
@@ -89,7 +89,7 @@ def tight(node: Node, bound: Bound) -> Node:
     return cast(node, t.decimal_for(node.kind), bound)
 
 
-def wrong(op: str, *nodes: Node) -> ExpressionError:
+def wrong(op: str, *nodes: BoundTerm) -> ExpressionError:
     """The operator does not take these."""
     kinds = " and ".join(t.name_of(node.kind) for node in nodes)
     return ExpressionError(f"{op} does not take {kinds}", hint="Cast them first, such as cast(x AS DOUBLE).")
@@ -235,17 +235,17 @@ def _decimals(op: str, one: pa.DataType, other: pa.DataType, *, ansi: bool):
 # --- signs -----------------------------------------------------------------------------------------
 
 
-def negative(node: Node, bound: Bound) -> Node:
+def negative(node: BoundTerm, bound: Binding) -> BoundTerm:
     """`-x`."""
     return _unary("-", node, bound, lambda value: -value, pc.negate, "overflow of {}")
 
 
-def absolute(node: Node, bound: Bound) -> Node:
+def absolute(node: BoundTerm, bound: Binding) -> BoundTerm:
     """`abs(x)`."""
     return _unary("abs", node, bound, abs, pc.abs, "overflow of {}")
 
 
-def _unary(name: str, node: Node, bound: Bound, exact, wrapped, reason: str) -> Node:
+def _unary(name: str, node: BoundTerm, bound: Binding, exact, wrapped, reason: str) -> BoundTerm:
     if node.kind == t.TEXT:
         node = cast(node, t.DOUBLE, bound)
     if node.kind == t.NOTHING:

@@ -13,16 +13,16 @@ from millstream.core.term import COMPARISONS, DEEPEST, Term, depth
 from millstream.kernels.expressions import functions  # noqa: F401 - registers them
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import arithmetic, negative
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Frame, Result, constant
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import comparison, isin
 from millstream.kernels.expressions.intervals import moved
 from millstream.kernels.expressions.logic import all_of, any_of, case, condition, missing, negation
 from millstream.kernels.expressions.nested import field_of, item_of
-from millstream.kernels.expressions.node import Bound, Frame, Node, Result, constant
 from millstream.kernels.expressions.registry import FUNCTIONS
 
 
-def bind(term: Term, schema: pa.Schema, settings: Settings) -> Node:
+def bind(term: Term, schema: pa.Schema, settings: Settings) -> BoundTerm:
     """What computes a term over rows of a schema; a term that Spark would not take, or we cannot do, is refused.
 
     >>> from millstream.core.term import column, constant
@@ -35,14 +35,14 @@ def bind(term: Term, schema: pa.Schema, settings: Settings) -> Node:
             f"this expression nests {depth(term)} deep; at most {DEEPEST} are computed",
             hint="Compute a part of it in a select before.",
         )
-    return _Binder(schema, Bound(settings)).node(term)
+    return _Binder(schema, Binding(settings)).node(term)
 
 
 class _Binder:
-    def __init__(self, schema: pa.Schema, bound: Bound) -> None:
+    def __init__(self, schema: pa.Schema, bound: Binding) -> None:
         self.schema, self.bound = schema, bound
 
-    def node(self, term: Term) -> Node:
+    def node(self, term: Term) -> BoundTerm:
         match term.op:
             case "column":
                 return self._column(term.value)
@@ -91,7 +91,7 @@ class _Binder:
                     hint="Add it to a date or a timestamp: ts + INTERVAL 1 DAY.",
                 )
 
-    def _arithmetic(self, term: Term) -> Node:
+    def _arithmetic(self, term: Term) -> BoundTerm:
         left, right = term.parts
         if term.op in ("+", "-") and "interval" in (left.op, right.op):
             if left.op == "interval":
@@ -107,7 +107,7 @@ class _Binder:
             )
         return arithmetic(term.op, one, other, self.bound)
 
-    def _column(self, name: str) -> Node:
+    def _column(self, name: str) -> BoundTerm:
         if name not in self.schema.names:
             raise ExpressionError(f"there is no column {name!r}", hint=nearest(name, self.schema.names))
         held = self.schema.field(name).type
@@ -117,7 +117,7 @@ class _Binder:
                 f"the column {name!r} is {held}, which no expression reads", hint="It can be selected as it is."
             )
         if kind == held:
-            return Node(kind, lambda frame: (frame.column(name), None))
+            return BoundTerm(kind, lambda frame: (frame.column(name), None))
 
         def run(frame: Frame) -> Result:
             value = frame.column(name)
@@ -125,10 +125,10 @@ class _Binder:
                 value = value.dictionary_decode()
             return value.cast(kind, safe=False), None
 
-        return Node(kind, run)
+        return BoundTerm(kind, run)
 
 
-def literal(text: str) -> Node:
+def literal(text: str) -> BoundTerm:
     """A constant, of the type that Spark gives it.
 
     >>> literal("5").kind, literal("5000000000").kind, literal("0.50").kind, literal("5e0").kind
@@ -143,8 +143,8 @@ def literal(text: str) -> Node:
             pass
     if "e" in text or "E" in text:
         return constant(float(text), t.DOUBLE, literal=True)
-    if re.fullmatch(r"-?\d+", text):
-        number = int(text)
+    if re.fullmatch(r"-?0*\d{1,19}", text):
+        number = int(Decimal(text))
         for kind in (t.INT, t.LONG):
             if -(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1:
                 return constant(number, kind, literal=True)

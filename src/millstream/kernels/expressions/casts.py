@@ -10,8 +10,17 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
+    Failed,
+    Result,
+    Value,
+    constant,
+    is_null,
+    strict,
+)
 from millstream.kernels.expressions.decimals import rounded, to_decimal, units
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, Value, constant, is_null, strict
 from millstream.kernels.expressions.read_text import from_text
 from millstream.kernels.expressions.write_text import to_text
 from millstream.kernels.expressions.zones import from_local, to_local
@@ -19,7 +28,7 @@ from millstream.kernels.expressions.zones import from_local, to_local
 DAY = 86_400_000_000
 
 
-def cast(node: Node, kind: pa.DataType, bound: Bound, *, safe: bool = False) -> Node:
+def cast(node: BoundTerm, kind: pa.DataType, bound: Binding, *, safe: bool = False) -> BoundTerm:
     """The node's value as another type; what cannot be cast fails its row, or is null where `safe` or not ANSI."""
     if node.kind == kind:
         return node

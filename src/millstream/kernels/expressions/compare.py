@@ -9,11 +9,10 @@ import pyarrow.compute as pc
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import tight
-from millstream.kernels.expressions.casts import cast
-from millstream.kernels.expressions.node import (
-    Bound,
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
     Frame,
-    Node,
     Result,
     Value,
     both,
@@ -22,13 +21,14 @@ from millstream.kernels.expressions.node import (
     repeated,
     strict,
 )
+from millstream.kernels.expressions.casts import cast
 
 _PLAIN = {
     "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
 }  # fmt: skip
 
 
-def comparison(op: str, left: Node, right: Node, bound: Bound) -> Node:
+def comparison(op: str, left: BoundTerm, right: BoundTerm, bound: Binding) -> BoundTerm:
     """A node for = <> < <= > >= or <=>."""
     left, right = sides(op, left, right, bound)
     if op != "<=>" and right.constant is not None and left.constant is None and right.constant.is_valid:
@@ -43,10 +43,10 @@ def comparison(op: str, left: Node, right: Node, bound: Bound) -> Node:
         same = pc.fill_null(compared("=", one, other), False).to_numpy(zero_copy_only=False)  # noqa: FBT003
         return pa.array(np.where(gone | absent, gone & absent, same)), both(failed, more)
 
-    return folded(Node(t.BOOL, run, left.total and right.total), [left, right])
+    return folded(BoundTerm(t.BOOL, run, left.total and right.total), [left, right])
 
 
-def sides(op: str, left: Node, right: Node, bound: Bound) -> tuple[Node, Node]:
+def sides(op: str, left: BoundTerm, right: BoundTerm, bound: Binding) -> tuple[BoundTerm, BoundTerm]:
     """Both sides in one type."""
     if left.kind == t.NOTHING and right.kind == t.NOTHING:
         return cast(left, t.BOOL, bound), cast(right, t.BOOL, bound)
@@ -104,7 +104,7 @@ def _nan(value: Value) -> np.ndarray | None:
     return None
 
 
-def common(nodes: list[Node], bound: Bound, what: str) -> list[Node]:
+def common(nodes: list[BoundTerm], bound: Binding, what: str) -> list[BoundTerm]:
     """All in the one type that they meet in, where they stand for each other: in CASE, coalesce, greatest, IN."""
     kind: pa.DataType | None = t.NOTHING
     for node in nodes:
@@ -115,7 +115,7 @@ def common(nodes: list[Node], bound: Bound, what: str) -> list[Node]:
     return [cast(node, kind, bound) for node in nodes]
 
 
-def isin(nodes: list[Node], bound: Bound) -> Node:
+def isin(nodes: list[BoundTerm], bound: Binding) -> BoundTerm:
     """`x IN (…)`: null if x is, or if it is not there and one of those is."""
     value, *those = common(nodes, bound, "IN")
     kind = value.kind

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.expressions.node import Failed, Result, Value, is_null
+from millstream.kernels.expressions.bound_term import Failed, Result, Value, is_null
 
 
 def units(value: Value) -> list[int | None]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.core.expression import Expression
 from millstream.kernels.expressions.bind import bind
-from millstream.kernels.expressions.node import Failed, Frame, Node, both
+from millstream.kernels.expressions.bound_term import BoundTerm, Failed, Frame, both
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
     return node_of(expression, schema).kind
 
 
-def node_of(expression: Expression, schema: pa.Schema) -> Node:
+def node_of(expression: Expression, schema: pa.Schema) -> BoundTerm:
     """What computes an expression; bound once for each schema."""
     kinds = tuple((name, schema.field(name).type) for name in expression.columns if name in schema.names)
     return _node(expression, kinds)
 
 
 @lru_cache(maxsize=2048)
-def _node(expression: Expression, kinds: tuple[tuple[str, pa.DataType], ...]) -> Node:
+def _node(expression: Expression, kinds: tuple[tuple[str, pa.DataType], ...]) -> BoundTerm:
     return bind(expression.term, pa.schema(kinds), expression.settings)

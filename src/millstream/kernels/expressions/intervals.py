@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Failed, Result, Value, is_null, strict
 from millstream.kernels.expressions.casts import DAY, cast, numpy_of
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, Value, is_null, strict
 from millstream.kernels.expressions.zones import civil, days_of, from_local, length_of_month, to_local
 
 _MICROS = {
@@ -51,7 +51,7 @@ def read_interval(text: str) -> Interval:
     return Interval(months, micros, days_only)
 
 
-def moved(node: Node, text: str, bound: Bound, *, back: bool) -> Node:
+def moved(node: BoundTerm, text: str, bound: Binding, *, back: bool) -> BoundTerm:
     """A date or timestamp plus or minus an interval."""
     interval = read_interval(text)
     sign = -1 if back else 1

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from millstream.core.errors import ExpressionError
+from millstream.kernels.expressions.ambiguity import explodes
 
 _ANY = r"[^\n\r\u0085\u2028\u2029]"
 _END = r"(?=(?:\r\n|(?<!\r)\n|[\r\u0085\u2028\u2029])?\Z)"
@@ -25,11 +26,18 @@ def compiled(pattern: str) -> re.Pattern[str]:
     body = pattern
     if body.startswith("(?i)"):
         flags, body = flags | re.IGNORECASE, body[4:]
-    written = "".join(_translated(body, pattern))
+    pieces = _translated(body, pattern)
     try:
-        return re.compile(written, flags)
+        made = re.compile("".join(pieces), flags)
     except (re.error, OverflowError, RecursionError) as error:
         raise ExpressionError(f"{pattern!r} is no pattern: {error}", hint=_HINT) from None
+    if explodes(pieces, flags):
+        raise ExpressionError(
+            f"the pattern {pattern!r} can read the same text in so many ways that it might take for ever",
+            hint="Let each repetition inside of another begin or end with a character of its own: ([a-z]+,)* instead "
+            "of ([a-z]+)*.",
+        )
+    return made
 
 
 def _translated(body: str, whole: str) -> list[str]:

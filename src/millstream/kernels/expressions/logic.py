@@ -10,13 +10,11 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
-from millstream.kernels.expressions.casts import cast
-from millstream.kernels.expressions.compare import common
-from millstream.kernels.expressions.node import (
-    Bound,
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
     Failed,
     Frame,
-    Node,
     Result,
     both,
     constant,
@@ -26,9 +24,11 @@ from millstream.kernels.expressions.node import (
     spread,
     strict,
 )  # fmt: skip
+from millstream.kernels.expressions.casts import cast
+from millstream.kernels.expressions.compare import common
 
 
-def condition(node: Node, bound: Bound, what: str) -> Node:
+def condition(node: BoundTerm, bound: Binding, what: str) -> BoundTerm:
     """The node as a condition."""
     if node.kind == t.NOTHING:
         return cast(node, t.BOOL, bound)
@@ -39,17 +39,17 @@ def condition(node: Node, bound: Bound, what: str) -> Node:
     return node
 
 
-def all_of(parts: Sequence[Node]) -> Node:
+def all_of(parts: Sequence[BoundTerm]) -> BoundTerm:
     """AND of any number."""
     return _connected(parts, decisive=False)
 
 
-def any_of(parts: Sequence[Node]) -> Node:
+def any_of(parts: Sequence[BoundTerm]) -> BoundTerm:
     """OR of any number."""
     return _connected(parts, decisive=True)
 
 
-def _connected(parts: Sequence[Node], *, decisive: bool) -> Node:
+def _connected(parts: Sequence[BoundTerm], *, decisive: bool) -> BoundTerm:
     """A part that has the decisive value settles its row: later parts are not computed there."""
     join = pc.or_kleene if decisive else pc.and_kleene
 
@@ -74,25 +74,25 @@ def _connected(parts: Sequence[Node], *, decisive: bool) -> Node:
             value, failed = join(value, more), both(failed, mine)
         return value, failed
 
-    return folded(Node(t.BOOL, run, all(part.total for part in parts)), parts)
+    return folded(BoundTerm(t.BOOL, run, all(part.total for part in parts)), parts)
 
 
-def negation(node: Node) -> Node:
+def negation(node: BoundTerm) -> BoundTerm:
     """NOT."""
     return strict(t.BOOL, [node], pc.invert)
 
 
-def missing(node: Node) -> Node:
+def missing(node: BoundTerm) -> BoundTerm:
     """IS NULL."""
 
     def run(frame: Frame) -> Result:
         value, failed = node.run(frame)
         return pc.is_null(value), failed
 
-    return folded(Node(t.BOOL, run, node.total), [node])
+    return folded(BoundTerm(t.BOOL, run, node.total), [node])
 
 
-def case(parts: Sequence[Node], bound: Bound) -> Node:
+def case(parts: Sequence[BoundTerm], bound: Binding) -> BoundTerm:
     """CASE: conditions and values in turn, and what else."""
     conditions = [condition(one, bound, "CASE WHEN") for one in parts[0 : len(parts) - len(parts) % 2 : 2]]
     values = list(parts[1::2]) + ([parts[-1]] if len(parts) % 2 else [])
@@ -102,7 +102,7 @@ def case(parts: Sequence[Node], bound: Bound) -> Node:
         values.append(constant(None, kind))
     total = all(one.total for one in (*conditions, *values))
     if total and len(conditions) == 1:
-        made = Node(kind, lambda frame: _if(conditions[0], values, frame), total)
+        made = BoundTerm(kind, lambda frame: _if(conditions[0], values, frame), total)
         return folded(made, [*conditions, *values])
 
     def run(frame: Frame) -> Result:
@@ -125,20 +125,20 @@ def case(parts: Sequence[Node], bound: Bound) -> Node:
                 found.append((here, inner))
         return scattered(found, frame.n, kind), failed
 
-    return folded(Node(kind, run, total), [*conditions, *values])
+    return folded(BoundTerm(kind, run, total), [*conditions, *values])
 
 
-def _if(one: Node, values: Sequence[Node], frame: Frame) -> Result:
+def _if(one: BoundTerm, values: Sequence[BoundTerm], frame: Frame) -> Result:
     flags = pc.fill_null(one.run(frame)[0], False)  # noqa: FBT003 - pyarrow's own
     return pc.if_else(flags, values[0].run(frame)[0], values[1].run(frame)[0]), None
 
 
-def coalesce(parts: Sequence[Node], bound: Bound) -> Node:
+def coalesce(parts: Sequence[BoundTerm], bound: Binding) -> BoundTerm:
     """The first that is not null."""
     values = common(list(parts), bound, "coalesce")
     kind = values[0].kind
     if all(one.total for one in values) and not pa.types.is_nested(kind):
-        made = Node(kind, lambda frame: (pc.coalesce(*(one.run(frame)[0] for one in values)), None))
+        made = BoundTerm(kind, lambda frame: (pc.coalesce(*(one.run(frame)[0] for one in values)), None))
         return folded(made, values)
 
     def run(frame: Frame) -> Result:
@@ -159,4 +159,4 @@ def coalesce(parts: Sequence[Node], bound: Bound) -> Node:
             left = left & ~here
         return scattered(found, frame.n, kind), failed
 
-    return folded(Node(kind, run, all(one.total for one in values)), values)
+    return folded(BoundTerm(kind, run, all(one.total for one in values)), values)

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError, nearest
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Result, RowError, Value, by_row, strict
 from millstream.kernels.expressions.casts import cast
-from millstream.kernels.expressions.node import Bound, Node, Result, RowError, Value, by_row, strict
 
 
-def field_of(node: Node, name: str) -> Node:
+def field_of(node: BoundTerm, name: str) -> BoundTerm:
     """`x.name`."""
     if not pa.types.is_struct(node.kind):
         raise ExpressionError(
@@ -27,7 +27,7 @@ def field_of(node: Node, name: str) -> Node:
     return strict(kind, [node], lambda value: pc.struct_field(value, alike[0]))
 
 
-def item_of(node: Node, key: Node, bound: Bound) -> Node:
+def item_of(node: BoundTerm, key: BoundTerm, bound: Binding) -> BoundTerm:
     """`x[key]`: of an array, counted from 0; of a map, by its key."""
     if pa.types.is_map(node.kind):
         return by_key(node, key, bound, "[ ]")
@@ -38,7 +38,7 @@ def item_of(node: Node, key: Node, bound: Bound) -> Node:
     return at_place(node, cast(key, t.INT, bound), bound, first=0)
 
 
-def at_place(node: Node, place: Node, bound: Bound, *, first: int) -> Node:
+def at_place(node: BoundTerm, place: BoundTerm, bound: Binding, *, first: int) -> BoundTerm:
     """An item by its number, the first being `first`; with 1, negative numbers count from the end."""
     kind = node.kind.value_type
 
@@ -58,7 +58,7 @@ def at_place(node: Node, place: Node, bound: Bound, *, first: int) -> Node:
     return strict(kind, [node, place], run, total=not bound.ansi and not first)
 
 
-def by_key(node: Node, key: Node, bound: Bound, what: str) -> Node:
+def by_key(node: BoundTerm, key: BoundTerm, bound: Binding, what: str) -> BoundTerm:
     """A value of a map by its key; null if it is not there."""
     if t.meet(node.kind.key_type, key.kind, ansi=bound.ansi) != node.kind.key_type:
         raise ExpressionError(

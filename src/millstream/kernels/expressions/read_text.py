@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Result, RowError, Value, by_row
 from millstream.kernels.expressions.decimals import rounded
-from millstream.kernels.expressions.node import Result, RowError, Value, by_row
 from millstream.kernels.expressions.zones import days_of, from_local, length_of_month
 
 _BLANK = "".join(map(chr, [*range(33), 127]))
@@ -91,7 +91,10 @@ def _whole(text: str, bits: int, *, ansi: bool) -> int | None:
             digits = "0" if found is not None and len(found[2] or "") > 1 else None
     if digits is None or not digits.isascii():
         return None
-    number = int(digits)
+    figures = digits.lstrip("+-").lstrip("0") or "0"
+    if len(figures) > 19:  # no BIGINT; and Python refuses to read a number of some thousand digits
+        return None
+    number = -int(figures) if digits.startswith("-") else int(figures)
     return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
@@ -126,7 +129,9 @@ def _decimal(text: str, kind: pa.DataType) -> Decimal | None:
     if len(digits) + int(exponent) > 40:
         return None
     shift = -int(exponent) - kind.scale
-    number = 0 if shift > len(digits) + 1 else rounded(int("".join(map(str, digits))) * (-1 if sign else 1), shift)
+    if shift > 1:  # digits after the one that is rounded by say nothing, and there may be any number of them
+        digits, shift = digits[: max(0, len(digits) - shift + 1)], 1
+    number = rounded(int("0" + "".join(map(str, digits))) * (-1 if sign else 1), shift)
     if abs(number) >= 10**kind.precision:
         return None
     return Decimal((number < 0, tuple(map(int, str(abs(number)))), -kind.scale))

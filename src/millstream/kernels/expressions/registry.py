@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.core.errors import ExpressionError
-from millstream.kernels.expressions.node import Bound, Node
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm
 
-Bind = Callable[[list[Node], Bound], Node]
+Bind = Callable[[list[BoundTerm], Binding], BoundTerm]
 BEFORE = "Apply it on the data frame before engine.stream(…), or compute the column where the rows are made."
 
 

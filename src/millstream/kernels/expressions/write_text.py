@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Result, RowError, Value, by_row
 from millstream.kernels.expressions.decimals import units
-from millstream.kernels.expressions.node import Result, RowError, Value, by_row
 from millstream.kernels.expressions.zones import civil, to_local
 
 _DAY = 86_400_000_000

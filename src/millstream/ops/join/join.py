@@ -67,7 +67,7 @@ class Join(Operator):
             return out
         kept = self.spec.preserved(port)
         matched = np.zeros(rows.num_rows, dtype=np.bool_) if kept else None
-        mine = Held.of(rows, key_hash(keys, rows.num_rows), at, matched)
+        mine = Held.of_rows(rows, key_hash(keys, rows.num_rows), at, matched)
         found = np.zeros(rows.num_rows, dtype=np.bool_)
         out += self._meet(port, mine, found)
         if not self.spec.pairs_leave and port == 0:
@@ -78,7 +78,7 @@ class Join(Operator):
             out += self.leaving.alone(port, mine.rows.filter(pa.array(gone & ~found)))
         stays = ~gone if self.spec.pairs_leave or port else ~gone & ~found
         if stays.any():
-            self.store.add((mine if stays.all() else mine.where(stays)).segment(port))
+            self.store.add((mine if stays.all() else mine.where(stays)).segment(port, self.spec.layout))
         self.meter.accepted += mine.rows.num_rows
         return gathered(out)
 
@@ -105,11 +105,11 @@ class Join(Operator):
         """The pairs that new rows make with those that the other side keeps; both are marked."""
         other = 1 - port
         reach = _ANYWHERE if self.spec.near is None else self.spec.near.reach_of(port)
-        hashes = mine.run.code >> np.uint64(32)
+        hashes = mine.hashes
         for place, segment in list(of_side(self.store, other)):
             if not reach.touches((mine.run.low, mine.run.high), (segment.low, segment.high)):
                 continue
-            held = opened(segment, other)
+            held = opened(segment, other, self.spec.layout)
             hit = np.zeros(held.rows.num_rows, dtype=np.bool_)
             for own, theirs in pairs(hashes, mine.run.at, held.run, reach):
                 own, theirs = self._agreeing(port, mine.rows, held.rows, own, theirs)
@@ -122,9 +122,11 @@ class Join(Operator):
                 if not self.spec.pairs_leave:
                     yield from self.leaving.matched(held.rows, fresh)
                     # What has had a partner is settled, whether it left or never will.
-                    self.store.segments[place] = _NOTHING if hit.all() else held.where(~hit).segment(other)
+                    self.store.segments[place] = (
+                        _NOTHING if hit.all() else held.where(~hit).segment(other, self.spec.layout)
+                    )
                 elif fresh.any():
-                    self.store.segments[place] = held.marked(np.flatnonzero(fresh)).segment(other)
+                    self.store.segments[place] = held.marked(np.flatnonzero(fresh)).segment(other, self.spec.layout)
         self.store.replace(self.store.segments)
 
     def _agreeing(
@@ -165,7 +167,7 @@ class Join(Operator):
             if segment.low >= done and not now.ended and not says_of_keys(self.spec, side, now):
                 kept.append(segment)
                 continue
-            held = opened(segment, side)
+            held = opened(segment, side, self.spec.layout)
             gone = self._complete(side, held)
             if gone.all():
                 moved = True
@@ -179,7 +181,7 @@ class Join(Operator):
             kept.append(self._without(side, segment, held, gone))
             reached.append(kept[-1])
         self.meter.punctuations += int(moved)
-        own = tidy(kept, reached, side, self.spec.slices)
+        own = tidy(kept, reached, side, self.spec.slices, self.spec.layout)
         self.store.replace([*own, *(segment for _, segment in of_side(self.store, port))])
         return out
 
@@ -193,8 +195,8 @@ class Join(Operator):
         """A segment of which some rows go. The few of one slice stay until all of it goes: they are only marked."""
         wide = segment.high - segment.low >= self.spec.slices.base
         if wide or says_of_keys(self.spec, side, self.progress[1 - side]) or 2 * int(gone.sum()) > len(gone):
-            return held.where(~gone).segment(side)
-        return segment if held.matched is None else held.marked(np.flatnonzero(gone)).segment(side)
+            return held.where(~gone).segment(side, self.spec.layout)
+        return segment if held.matched is None else held.marked(np.flatnonzero(gone)).segment(side, self.spec.layout)
 
     def _done(self, side: int) -> int:
         near = self.spec.near

@@ -6,12 +6,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
 from millstream.core.promise.join import RIGHT, JoinShape, leaving, preserved
 from millstream.core.promise.near import Near
+from millstream.kernels.key_hash import key_hash
+from millstream.kernels.ticks import to_ticks
 from millstream.state.slices import Slices
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """By what the rows of each side are sorted: the hash of their keys, and their coordinate in time."""
+
+    keys: tuple[tuple[str, str], ...]
+    near: Near | None
+
+    def hashes(self, side: int, rows: pa.Table) -> np.ndarray:
+        """The hashes of rows' keys."""
+        return key_hash([rows[pair[side]] for pair in self.keys], rows.num_rows)
+
+    def at(self, side: int, rows: pa.Table) -> np.ndarray:
+        """The coordinates of rows, which have one."""
+        if self.near is None or not rows.num_rows:
+            return np.zeros(len(rows), dtype=np.int64)
+        at: np.ndarray = self.near.coordinates(to_ticks(rows[self.near.names[side]]))
+        return at
+
+    def dear(self, side: int, rows: pa.Table) -> bool:
+        """Is it worth four bytes a row to keep the hashes? Those of numbers are made in no time."""
+        kinds = (rows.schema.field(pair[side]).type for pair in self.keys)
+        return any(not (pa.types.is_primitive(kind) or pa.types.is_boolean(kind)) for kind in kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +54,11 @@ class JoinSpec:
     schemas: tuple[pa.Schema, pa.Schema]
     schema: pa.Schema
     nulls_equal: bool = False
+
+    @cached_property
+    def layout(self) -> Layout:
+        """By what rows are sorted."""
+        return Layout(self.keys, self.near)
 
     @cached_property
     def slices(self) -> Slices:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from millstream.ops.windowing.spec import Spec
 
 # Segments are merged into one when there are more than this many: an epoch adds one at most.
-_MANY = 8
+MANY = 8
 
 
 class WindowOperator(Operator):
@@ -51,19 +51,7 @@ class WindowOperator(Operator):
         raise NotImplementedError
 
     def _leave(self, tables: list[pa.Table]) -> list[pa.Table]:
-        return super()._leave([self._answered(table) for table in tables])
-
-    def _answered(self, table: pa.Table) -> pa.Table:
-        """The results that could be computed; the others are rejected, with their group and window."""
-        for name in [field.name for field in table.schema if marked(field.type)]:
-            column = table[name].combine_chunks()
-            why, place = pc.struct_field(column, ERROR), table.schema.get_field_index(name)
-            known = [n for n in table.schema.names if not marked(table.schema.field(n).type)]
-            for reason in why.unique().drop_null().to_pylist():
-                bad = table.filter(pc.equal(why, reason)).select(known)
-                self.reject_made(bad, f"{name}: {reason}")
-            table = table.set_column(place, name, pc.struct_field(column, VALUE)).filter(pc.is_null(why))
-        return table
+        return super()._leave([answered(self, table) for table in tables])
 
     def bounds(self, progress: Progress, groups: pa.Table) -> np.ndarray:
         """The bound on the windowing attribute of each group."""
@@ -83,7 +71,7 @@ class WindowOperator(Operator):
     def absorb(self, bundle: Bundle) -> None:
         """Keep more partials."""
         self.store.add(as_segment(bundle))
-        if len(self.store.segments) > _MANY and self._mergeable():
+        if len(self.store.segments) > MANY and self._mergeable():
             self._keep(self.partials.merge(self.bundles()).bundle)
 
     def _mergeable(self) -> bool:
@@ -99,6 +87,19 @@ class WindowOperator(Operator):
     def promised(self, now: Progress) -> Progress:
         """What progress of the input gives."""
         return promised(self.spec.shape, now)
+
+
+def answered(operator: Operator, table: pa.Table) -> pa.Table:
+    """The results that could be computed; the operator rejects the others, with their group and window."""
+    for name in [field.name for field in table.schema if marked(field.type)]:
+        column = table[name].combine_chunks()
+        why, place = pc.struct_field(column, ERROR), table.schema.get_field_index(name)
+        known = [n for n in table.schema.names if not marked(table.schema.field(n).type)]
+        for reason in why.unique().drop_null().to_pylist():
+            bad = table.filter(pc.equal(why, reason)).select(known)
+            operator.reject_made(bad, f"{name}: {reason}")
+        table = table.set_column(place, name, pc.struct_field(column, VALUE)).filter(pc.is_null(why))
+    return table
 
 
 def as_segment(bundle: Bundle) -> Segment:
@@ -131,4 +132,4 @@ def select(merged: Merged, mask: np.ndarray, bag_masks: dict[int, np.ndarray]) -
     return Bundle(merged.bundle.fixed.filter(pa.array(mask)), bags)
 
 
-__all__ = ["BOTTOM", "END", "WindowOperator", "as_bundle", "as_segment", "clip", "select"]
+__all__ = ["BOTTOM", "END", "MANY", "WindowOperator", "answered", "as_bundle", "as_segment", "clip", "select"]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from millstream.core.domain import END
 from millstream.kernels.aggregates.base import Algebra, Work
 from millstream.kernels.group import codes
-from millstream.kernels.partials import KEY, ROWS, Answers, Bundle, Merged
+from millstream.kernels.partials import KEY, ROWS, Bundle, Lowered, Merged
 from millstream.kernels.sliding import combine_runs, expand
 from millstream.ops.windowing.base import as_segment
 from millstream.ops.windowing.slide_by_tuple import RowEnds
@@ -88,7 +88,7 @@ class OnePass(RowEnds):
         closed = algebra.close(Work(algebra.combine(copied, added), work.pool))
         return dict(zip(names, closed, strict=True))
 
-    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Answers, pa.Table] | None:
+    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Lowered, pa.Table] | None:
         bundles = self.bundles()
         if not bundles:
             return None
@@ -103,7 +103,7 @@ class OnePass(RowEnds):
         row, window = expand(np.arange(len(merged.key)), begin, stop)
         lowered = self.partials.lower(merged)
         index = pa.array(row)
-        answers = Answers(merged.group[row], window, lowered.rows[row], [c.take(index) for c in lowered.columns])
+        answers = Lowered(merged.group[row], window, lowered.rows[row], [c.take(index) for c in lowered.columns])
         self._purge(merged, following, bound)
         return answers, merged.groups
 

@@ -12,7 +12,7 @@ from millstream.core.domain import END
 from millstream.core.local_days import LocalDays
 from millstream.core.progress import Progress
 from millstream.core.window import WHOLE, UserDefined
-from millstream.kernels.partials import Answers, Merged, Partials
+from millstream.kernels.partials import Lowered, Merged, Partials
 from millstream.kernels.sliding import expand
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import ByWindow
@@ -82,7 +82,7 @@ class CustomWindows(ByWindow):
         limit = bounds[merged.group]
         return (limit == END) | (self._extents(merged.key)[1] <= limit)
 
-    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+    def results(self, answers: Lowered, groups: pa.Table) -> pa.Table:
         """With the user's own extents."""
         start, end = self._extents(answers.window)
         return self.spec.table(answers, groups, start, end)

@@ -1,7 +1,7 @@
 """Panes with the differential combine: a window is the one before it, less expired panes, plus new ones.
 
 Where an aggregate can be uncombined exactly, each pane is added once and taken away once, so a window
-costs two partials a group and pane of slide, however long it is. The total carried into the next window is
+costs two partials per group and pane of slide, however long it is. The total carried into the next window is
 part of the state, unless it is of so few panes that it is soon made again. Aggregates without an inverse in the same
 query are combined from panes, as in `paned`.
 """
@@ -15,9 +15,8 @@ from millstream.core.aggregate import Difference
 from millstream.core.window import Sliding
 from millstream.kernels.aggregates.base import Work, plain, sum_by
 from millstream.kernels.group import Cells, cells
-from millstream.kernels.partials import ROWS, Answers, Merged
-from millstream.kernels.sliding import Paned as PanedShape
-from millstream.kernels.sliding import expand
+from millstream.kernels.partials import ROWS, Lowered, Merged
+from millstream.kernels.sliding import PanedShape, expand
 from millstream.ops.windowing.paned import Paned
 from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
@@ -54,7 +53,7 @@ class Differential(Paned):
         end = window.base + (answers.window + 1) * window.slide
         return self.spec.table(answers, merged.groups, end - window.size, end)
 
-    def _by_difference(self, merged: Merged, shape: PanedShape, low: np.ndarray, high: np.ndarray) -> Answers:
+    def _by_difference(self, merged: Merged, shape: PanedShape, low: np.ndarray, high: np.ndarray) -> Lowered:
         fixed, group = merged.bundle.fixed, merged.group
         entry = shape.entry(merged.key)
         if self.first is not None:
@@ -105,7 +104,7 @@ class Differential(Paned):
             for j, kept in enumerate(algebra.close(Work(tuple(t[keep] for t in totals), work.pool))):
                 table[f"__ms_a{i}.{j}"] = kept
         self._next = pa.table(table)
-        return Answers(at.group[index], window, counts[index], columns)
+        return Lowered(at.group[index], window, counts[index], columns)
 
     def _carried(self, merged: Merged) -> tuple[pa.Table, np.ndarray]:
         """The totals carried over, and the group of each; an empty table of the same columns at first."""

@@ -16,7 +16,7 @@ from millstream.core.domain import END
 from millstream.core.progress import Progress
 from millstream.core.window import Landmark
 from millstream.kernels.partials import KEY, Bundle
-from millstream.kernels.sliding import Growing
+from millstream.kernels.sliding import GrowingShape
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
@@ -58,9 +58,9 @@ class GrowingWindows(WindowOperator):
         if (high <= low).all():
             self._keep(merged.bundle)
             return []
-        answers = self.partials.slide(merged, Growing(), low, high)
+        answers = self.partials.slide(merged, GrowingShape(), low, high)
         self.meter.punctuations += 1
-        # What is closed counts from the first open window on: one partial a group.
+        # What is closed counts from the first open window on: one partial per group.
         raised = Bundle(
             _raise(merged.bundle.fixed, high[merged.group]),
             {i: _raise(bag, high[self.partials.group_of(merged, bag)]) for i, bag in merged.bundle.bags.items()},
@@ -70,7 +70,7 @@ class GrowingWindows(WindowOperator):
         return [self.spec.table(answers, merged.groups, None, end)]
 
     def _first_open(self, bounds: np.ndarray, least: int) -> np.ndarray:
-        """The first open window a group. The end of the stream closes no window after the last row's."""
+        """The first open window of each group. The end of the stream closes no window after the last row's."""
         safe = np.clip(bounds, self.window.base - 2**62, self.window.base + 2**62)
         opened = (safe - self.window.base) // self.window.slide
         opened = np.where(bounds == END, self.store.facts["last"] + 1, opened)

@@ -14,8 +14,7 @@ import pyarrow as pa
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
-from millstream.kernels.sliding import Paned as PanedShape
-from millstream.kernels.sliding import expand
+from millstream.kernels.sliding import PanedShape, expand
 from millstream.ops.operator import says_of_groups
 from millstream.ops.windowing.base import WindowOperator, clip, select
 from millstream.ops.windowing.spec import Spec

@@ -6,7 +6,6 @@ numbered n, no later row of that partition has a smaller number. So windows clos
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,17 @@ from millstream.core.domain import END
 from millstream.core.progress import Progress
 from millstream.core.promise.windows import promised
 from millstream.core.window import Rows
-from millstream.kernels.group import encode, tuples
+from millstream.kernels.group import encode
+from millstream.ops.complete import over_groups
+from millstream.ops.counts import Counts, Totals
 from millstream.ops.windowing.paned import GroupBounds, Paned
 from millstream.ops.windowing.spec import Spec
+from millstream.state.store import Store
 
 ROW_NUMBER = "row_num"
 """The attribute of row windows: the number of the row, given by the operator."""
-Counts = dict[tuple[Any, ...], int]
-"""How many rows each partition has had."""
+_IN_FACTS = "counts"
+"""Where checkpoints of earlier versions have the counts."""
 
 
 class RowWindows(Paned):
@@ -35,54 +37,55 @@ class RowWindows(Paned):
         """`spec.groups` begin with the partition's columns."""
         super().__init__(spec, [window.by_number])
         self.partition_by = window.partition_by
+        self._counts = Counts(window.partition_by)
+
+    @property
+    def stores(self) -> list[Store]:
+        """Panes, then the counts of the partitions."""
+        return [self.store, self._counts.store]
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         found = encode([rows[name] for name in self.partition_by], rows.num_rows)
-        partitions = _keys(rows, self.partition_by, found.first)
-        before: Counts = self.store.facts.get("counts", {})
-        base = np.array([before.get(key, 0) for key in partitions], dtype=np.int64)
-        arrived = np.bincount(found.codes, minlength=found.count)
-        after = {**before, **dict(zip(partitions, (base + arrived).tolist(), strict=True))}
-        self.store.facts["counts"] = after
+        partitions = rows.take(pa.array(found.first))
+        before = self._totals()
+        base = before.each(partitions, before.count, 0)
+        self._counts.note(partitions, base + np.bincount(found.codes, minlength=found.count))
         number = base[found.codes] + _rank(found.codes, found.count)
         super()._take_ticks(rows.append_column(ROW_NUMBER, pa.array(number)), number)
         # The numbers just given are progress: the windows they complete can leave at once.
-        return self._close(self._next_number(before), self._next_number(after)) if self.store.segments else []
-
-    def _next_number(self, counts: Counts, over: Set[tuple[Any, ...]] = frozenset()) -> GroupBounds:
-        """The least number that a later row of each group's partition can have; none can come where it is over."""
-
-        def bounds(groups: pa.Table) -> np.ndarray:
-            everyone = np.arange(int(groups.num_rows))
-            keys = _keys(groups, self.partition_by, everyone)
-            return np.array([END if key in over else counts.get(key, 0) + 1 for key in keys], dtype=np.int64)
-
-        return bounds
+        after = self._totals()
+        return self._close(_next_number(before), _next_number(after)) if self.store.segments else []
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
-        if before.ended:
+        if before.ended or not (now.ended or now.over):
             return []
-        counts: Counts = self.store.facts.get("counts", {})
-        over = set(counts) if now.ended else {key for key in counts if self._is_over(key, now)}
-        if not over:
+        totals = self._totals()
+        over = over_groups(now, totals.keys, self.partition_by, len(totals.count))
+        if not over.any():
             return []
-        before_over, at_the_end = self._next_number(counts), self._next_number(counts, over)
-        out = self._close(before_over, at_the_end) if self.store.segments else []
+        out = self._close(_next_number(totals), _next_number(totals, over)) if self.store.segments else []
         # A partition that is over has no next row, so its number need not be known.
-        self.store.facts["counts"] = {key: count for key, count in counts.items() if key not in over}
+        self._counts.forget(totals, over)
         return out
-
-    def _is_over(self, partition: tuple[Any, ...], now: Progress) -> bool:
-        values = dict(zip(self.partition_by, partition, strict=True))
-        return any(
-            set(names) <= values.keys() and tuple(values[name] for name in names) in over
-            for names, over in now.over.items()
-        )
 
     def promises(self) -> Progress:
         """Windows of an unpartitioned stream close in order; those of partitions only when a partition is over."""
-        counted = 0 if self.partition_by else self.store.facts.get("counts", {}).get((), 0)
+        counted = 0 if self.partition_by else int(self._totals().count.sum())
         return promised(self.spec.shape, self.progress[0], counted)
+
+    def _totals(self) -> Totals:
+        saved: dict[tuple[Any, ...], int] = self.store.facts.pop(_IN_FACTS, {})
+        if saved:
+            types = dict(zip(self.spec.groups, self.spec.group_types, strict=True))
+            columns = {n: pa.array([key[i] for key in saved], types[n]) for i, n in enumerate(self.partition_by)}
+            self._counts.note(pa.table(columns), np.array(list(saved.values())))
+        return self._counts.totals()
+
+
+def _next_number(totals: Totals, over: np.ndarray | None = None) -> GroupBounds:
+    """The least number that a later row of each group's partition can have; none can come where it is over."""
+    following = totals.count + 1
+    return lambda groups: totals.each(groups, following if over is None else np.where(over, END, following), 1)
 
 
 def _rank(codes: np.ndarray, n: int) -> np.ndarray:
@@ -92,7 +95,3 @@ def _rank(codes: np.ndarray, n: int) -> np.ndarray:
     rank = np.empty(len(codes), dtype=np.int64)
     rank[order] = np.arange(len(codes)) - starts[codes[order]] + 1
     return rank
-
-
-def _keys(table: pa.Table, names: tuple[str, ...], index: np.ndarray) -> list[tuple[Any, ...]]:
-    return tuples(table.take(pa.array(index)), names)

@@ -15,7 +15,7 @@ from millstream.core.domain import END
 from millstream.core.window import Session
 from millstream.kernels.aggregates.extreme import Extreme
 from millstream.kernels.group import encode
-from millstream.kernels.partials import KEY, Answers, Bound, Bundle, Merged
+from millstream.kernels.partials import KEY, Bound, Bundle, Lowered, Merged
 from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import ByWindow
 
@@ -60,10 +60,10 @@ class Sessions(ByWindow):
         limit = bounds[merged.group]
         return (limit == END) | (limit > self._last(merged.bundle.fixed) + self.window.gap)
 
-    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+    def results(self, answers: Lowered, groups: pa.Table) -> pa.Table:
         """From the first row to a gap after the last."""
         *columns, last = answers.columns
-        visible = Answers(answers.group, answers.window, answers.rows, columns)
+        visible = Lowered(answers.group, answers.window, answers.rows, columns)
         return self.visible.table(visible, groups, answers.window, last.to_numpy() + self.window.gap)
 
 

@@ -31,7 +31,7 @@ class Several(Operator):
         return out
 
     def _reflect(self) -> None:
-        """Show the parts' state and rejections as one's own; a row is rejected once, not once a part."""
+        """Show the parts' state and rejections as one's own; a row is rejected once, not once per part."""
         segments: list[Segment] = [s for part in self.parts for s in part.store.segments]
         self.store.replace(segments)
         self.rejected += self.parts[0].rejected

@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.core.domain import END
 from millstream.core.progress import Progress
 from millstream.core.window import SlideByTuple
-from millstream.kernels.partials import Answers
+from millstream.kernels.partials import Lowered
 from millstream.kernels.sliding import Listed
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.spec import Spec
@@ -39,7 +39,7 @@ class RowEnds(WindowOperator):
     def _note_rows(self, rows: pa.Table, ticks: np.ndarray) -> None:
         raise NotImplementedError
 
-    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Answers, pa.Table] | None:
+    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Lowered, pa.Table] | None:
         """The answers of the windows that end at `ends`, all below `bound`; window is an index into `ends`."""
         raise NotImplementedError
 
@@ -83,7 +83,7 @@ class RowEnds(WindowOperator):
         answers, groups = found
         at = ends[answers.window]
         self.meter.punctuations += 1
-        named = Answers(answers.group, at, answers.rows, answers.columns)
+        named = Lowered(answers.group, at, answers.rows, answers.columns)
         return [self.spec.table(named, groups, at - self.window.size, at)]
 
     def measure(self) -> None:
@@ -100,7 +100,7 @@ class ListedWindows(RowEnds):
     def _mergeable(self) -> bool:
         return False
 
-    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Answers, pa.Table] | None:
+    def _answers(self, ends: np.ndarray, bound: int) -> tuple[Lowered, pa.Table] | None:
         bundles = self.bundles()
         if not bundles:
             return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +13,14 @@ from millstream.core.errors import WindowError
 from millstream.core.promise.windows import WindowShape
 from millstream.core.window import Window
 from millstream.kernels.aggregates.parts.failed import marked
-from millstream.kernels.partials import Answers, Bound, Partials
+from millstream.kernels.group import stand_in
+from millstream.kernels.partials import Bound, Lowered, Partials
 from millstream.kernels.ticks import from_ticks
 
 WINDOW_COLUMNS = ("window_id", "window_start", "window_end")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Spec:
     """One window aggregate over rows that already have every column it names."""
 
@@ -38,7 +41,7 @@ class Spec:
         """As much of it as its promise depends on."""
         return WindowShape(self.attribute, self.groups, self.windows)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """Window columns, group columns, aggregates."""
         fields = [
@@ -62,15 +65,18 @@ class Spec:
         """The aggregates as one algebra."""
         return Partials(self.aggregates, self.groups)
 
-    def table(self, answers: Answers, groups: pa.Table, start: np.ndarray | None, end: np.ndarray) -> pa.Table:
-        """Answers as rows of the output; `start` None is a window without a beginning."""
+    def table(self, answers: Lowered, groups: pa.Table, start: np.ndarray | None, end: np.ndarray) -> pa.Table:
+        """Lowered as rows of the output; `start` None is a window without a beginning."""
         n = len(answers.window)
         index = pa.array(answers.group)
         columns = [pa.array(answers.window, pa.int64())]
-        columns.append(pa.nulls(n, self.attribute_type) if start is None else self._edge(start))
-        columns.append(self._edge(end))
-        columns += [groups[name].take(index).combine_chunks() for name in self.groups]
-        columns += answers.columns
+        columns.append(pa.nulls(n, self.attribute_type) if start is None else self.edge(start))
+        columns.append(self.edge(end))
+        columns += [stand_in(groups[name].take(index).combine_chunks()) for name in self.groups]
+        return self.assembled([*columns, *answers.columns])
+
+    def assembled(self, columns: Sequence[pa.Array]) -> pa.Table:
+        """The output from its columns, in order."""
         # What could not be computed goes along with the reason, until the result is rejected.
         fitted = [
             c if c.type == f.type or marked(c.type) else c.cast(f.type)
@@ -78,7 +84,8 @@ class Spec:
         ]
         return pa.Table.from_arrays(fitted, names=self.schema.names)
 
-    def _edge(self, ticks: np.ndarray) -> pa.Array:
+    def edge(self, ticks: np.ndarray) -> pa.Array:
+        """The beginning or the end of windows, as the attribute has it."""
         try:
             return from_ticks(ticks, self.attribute_type)
         except pa.ArrowInvalid as error:

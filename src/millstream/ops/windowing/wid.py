@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding
-from millstream.kernels.partials import KEY, Answers, Bundle, Merged
+from millstream.kernels.partials import KEY, Bundle, Lowered, Merged
 from millstream.kernels.sliding import expand
 from millstream.ops.windowing.base import WindowOperator, select
 from millstream.ops.windowing.spec import Spec
@@ -23,10 +23,10 @@ class ByWindow(WindowOperator):
     reducible = True
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
-        """Which cells a bound a group closes."""
+        """Which cells are closed by the bounds, one per group."""
         raise NotImplementedError
 
-    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+    def results(self, answers: Lowered, groups: pa.Table) -> pa.Table:
         """Closed cells as rows of the output."""
         raise NotImplementedError
 
@@ -58,7 +58,7 @@ class ByWindow(WindowOperator):
 
 
 class Wid(ByWindow):
-    """Sliding windows, one partial a window."""
+    """Sliding windows, one partial per window."""
 
     def __init__(self, spec: Spec, window: Sliding) -> None:
         """Windows of one size and slide."""
@@ -93,7 +93,7 @@ class Wid(ByWindow):
         safe = np.clip(bounds, self.window.base - 2**62, self.window.base + 2**62)
         return merged.key < ((safe - self.window.base) // self.window.slide)[merged.group]
 
-    def results(self, answers: Answers, groups: pa.Table) -> pa.Table:
+    def results(self, answers: Lowered, groups: pa.Table) -> pa.Table:
         """With the extent of each window."""
         end = self.window.base + (answers.window + 1) * self.window.slide
         return self.spec.table(answers, groups, end - self.window.size, end)

@@ -4,17 +4,19 @@ from millstream.plan.nodes.aggregate import (
     STRATEGIES,
     Aggregate,
     AggregateColumn,
-    flush_reach,
     is_sliding,
 )
+from millstream.plan.nodes.answers import Answers
 from millstream.plan.nodes.as_of import AsOf
-from millstream.plan.nodes.base import Node, Passing, Table, Unary
+from millstream.plan.nodes.base import HoldsBack, Node, Passing, Table, Unary
 from millstream.plan.nodes.distinct import Distinct
 from millstream.plan.nodes.enrich import Enrich
 from millstream.plan.nodes.join import JOINS, Band, Join, SameWindow, near_of
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
+from millstream.plan.nodes.panes import Panes, Reading
 from millstream.plan.nodes.project import Project
 from millstream.plan.nodes.select import Select, Spare
+from millstream.plan.nodes.shared_join import JoinReading, Matches, SharedJoin
 from millstream.plan.nodes.sort import Sort
 from millstream.plan.nodes.source import Source
 from millstream.plan.nodes.top import Top
@@ -26,17 +28,24 @@ __all__ = [
     "STRATEGIES",
     "Aggregate",
     "AggregateColumn",
+    "Answers",
     "AsOf",
     "Band",
     "Distinct",
     "Enrich",
+    "HoldsBack",
     "Join",
     "JoinColumn",
+    "JoinReading",
+    "Matches",
     "Node",
+    "Panes",
     "Passing",
     "Project",
+    "Reading",
     "SameWindow",
     "Select",
+    "SharedJoin",
     "Sort",
     "Source",
     "Spare",
@@ -45,7 +54,6 @@ __all__ = [
     "TwoSided",
     "Unary",
     "Union",
-    "flush_reach",
     "inputs",
     "is_sliding",
     "keeps_state",

@@ -24,7 +24,7 @@ from millstream.plan.cost import Choice
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.lacking import likely, said_of, unpunctuated
 from millstream.plan.lag import Promises
-from millstream.plan.nodes.base import Node, Unary
+from millstream.plan.nodes.base import HoldsBack, Node, Unary
 from millstream.plan.nodes.project import Project
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import listed
@@ -53,6 +53,7 @@ class Aggregate(Unary):
     """Aggregates over windows, by group."""
 
     stateful: ClassVar[bool] = True
+    makes_rows: ClassVar[bool] = True
     selective: ClassVar[bool] = True
 
     attribute: str
@@ -83,6 +84,14 @@ class Aggregate(Unary):
     def meets_on(self, port: int = 0) -> tuple[str, ...]:
         """Its groups, or what its windows say."""
         return self.windows[0].meets_on(self.groups)
+
+    def spans(self) -> tuple[Window, ...]:
+        """Those of its results."""
+        return self.windows
+
+    def holds_back(self) -> HoldsBack | None:
+        """As its flush says."""
+        return None if self.flush is None else HoldsBack(self.attribute, _flush_reach(self), self.flush.lazy)
 
     def settled(self) -> Node:
         """By panes: partials by pane suit every reduction."""
@@ -118,7 +127,7 @@ class Aggregate(Unary):
         chosen = self.choice or choice
         if self.pane is not None and (chosen is None or chosen.strategy in ("paned", "differential")):
             counts = [window.size // self.pane for window in self.windows if isinstance(window, Sliding)]
-            yield f"panes of {self.domain.show_span(self.pane)}, {' and '.join(map(str, counts))} a window"
+            yield f"panes of {self.domain.show_span(self.pane)}, {' and '.join(map(str, counts))} per window"
         if chosen is not None:
             yield f"strategy {chosen.strategy} (auto: {chosen.reason})"
         elif self.strategy != "auto":
@@ -141,7 +150,7 @@ class Aggregate(Unary):
             return ()
         if column == "window_id":
             return (Part.of("flush", self.flush.windows, None),)
-        return (Part.of("flush", flush_reach(self), self.domain),)
+        return (Part.of("flush", _flush_reach(self), self.domain),)
 
     def own(self) -> tuple[Lag, int]:
         """What its windows reach back, and what is held back."""
@@ -242,7 +251,7 @@ def is_sliding(node: Aggregate) -> bool:
     return isinstance(node.windows[0], Sliding)
 
 
-def flush_reach(node: Aggregate) -> int:
+def _flush_reach(node: Aggregate) -> int:
     """The most ticks by which the bound passes the end of a window whose rows are held back; 0 if none are."""
     slides = [window.slide for window in node.windows if isinstance(window, Sliding | Landmark)]
     return 0 if node.flush is None else node.flush.windows * max(slides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AsOf(TwoSided):
     """Each left row with the latest right row of its keys that is not after it."""
+
+    makes_rows: ClassVar[bool] = True
 
     how: str
     """inner, or left: then rows without a partner leave too."""

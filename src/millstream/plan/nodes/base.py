@@ -18,6 +18,7 @@ from millstream.core.domain import Domain
 from millstream.core.expression import Expression
 from millstream.core.progress import Progress, meet
 from millstream.core.settings import PLAIN
+from millstream.core.window import Window
 from millstream.plan.cost import Choice
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.lag import Promises, through, until_over, used
@@ -36,6 +37,17 @@ class Table:
     schema: pa.Schema
 
 
+@dataclass(frozen=True, slots=True)
+class HoldsBack:
+    """Results stay though they could leave, by the windows on an attribute."""
+
+    attribute: str
+    reach: int
+    """The most ticks by which the bound passes the end of a window whose results are held."""
+    lazy: bool
+    """Do they wait for rows that push them out?"""
+
+
 class Node(ABC):
     """What to compute: immutable, with its inputs, its parameters and its schema."""
 
@@ -47,6 +59,9 @@ class Node(ABC):
     """Does it remember rows from one epoch to the next?"""
     selective: ClassVar[bool] = False
     """Does it take only the columns it names, so that it carries no other?"""
+
+    makes_rows: ClassVar[bool] = False
+    """Does it make other rows of those that come? Then the books of a stream end at it."""
 
     # --- in the plan
 
@@ -62,9 +77,25 @@ class Node(ABC):
         """The columns of an input whose values must meet in one partition; none: all rows must meet."""
         return ()
 
+    def heard(self) -> tuple[Node, ...]:
+        """The nodes whose promises it hears: those that it reads, unless they only pass on what they hear."""
+        return self.reads()
+
+    def reads_outlet(self) -> int | None:
+        """The outlet of its input that it reads, where what leaves is for one reader each; None: it reads all rows."""
+        return None
+
+    def spans(self) -> tuple[Window, ...]:
+        """The windows that it computes."""
+        return ()
+
     def tables(self) -> tuple[Table, ...]:
         """The tables that stand beside the streams and that it looks into."""
         return ()
+
+    def holds_back(self) -> HoldsBack | None:
+        """How it holds results back; None: what can leave does."""
+        return None
 
     def settled(self) -> Node:
         """The same with nothing left to decide by a look at rows."""

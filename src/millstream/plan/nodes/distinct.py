@@ -42,7 +42,7 @@ class Distinct(Passing):
 
     def form(self, *, ends: bool = False) -> form.Form:
         """A promise on its columns lets it forget."""
-        return form.Within(self.columns)
+        return form.Remembering(self.columns)
 
     def outgoing(self, incoming: Sequence[Promises], out: Scheme, *, ends: bool) -> Promises:
         """Rows leave when they come."""

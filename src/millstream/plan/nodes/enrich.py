@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -20,6 +20,8 @@ from millstream.plan.words import KEPT, all_of
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Enrich(Unary):
     """Rows of a stream with the rows of a table that have their keys."""
+
+    makes_rows: ClassVar[bool] = True
 
     table: Table
     how: str

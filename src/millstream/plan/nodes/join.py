@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -55,6 +55,8 @@ class SameWindow:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Join(TwoSided):
     """Pairs of rows of two inputs that belong together."""
+
+    makes_rows: ClassVar[bool] = True
 
     how: str
     time: Band | SameWindow | None
@@ -124,6 +126,14 @@ class Join(TwoSided):
     def times(self) -> tuple[str, str] | None:
         """The attributes that must be near."""
         return None if self.time is None else (self.time.left, self.time.right)
+
+    def near(self) -> Near | None:
+        """Its band or window, in ticks."""
+        return near_of(self)
+
+    def home(self) -> int | None:
+        """The side of which rows without a partner leave; either, if none do."""
+        return {"full": None, "left": 0, "semi": 0, "anti": 0}.get(self.how, 1)
 
     def refuse(self, inputs: Sequence[Scheme], say: Hints) -> Refusal:
         """A side's rows are kept for ever, because the other side's promises do not let them go."""

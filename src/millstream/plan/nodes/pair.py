@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain
+from millstream.core.promise.near import Near
 from millstream.plan.horizon import Horizon, Lag
 from millstream.plan.lag import SKEW, Promises, longest, used
 from millstream.plan.nodes.base import Node
@@ -51,6 +52,14 @@ class TwoSided(Node):
     def meets_on(self, port: int = 0) -> tuple[str, ...]:
         """The keys of a side."""
         return tuple(pair[port] for pair in self.keys)
+
+    def near(self) -> Near | None:
+        """How near in time partners must be, where that decides in which partitions rows can meet."""
+        return None
+
+    def home(self) -> int | None:
+        """The side whose rows must each be in one place, where rows meet by time alone; None: both."""
+        return None
 
     @abstractmethod
     def near_lag(self) -> Lag:

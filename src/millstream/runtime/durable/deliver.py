@@ -22,7 +22,9 @@ def deliver(host: DurableHost, outputs: list[dict[str, Any]], sequence: int, *, 
     publish(outputs, host.id, again=again)
     if again and int(host.storage.get(_MARKER) or -1) >= sequence:
         return
-    waiting = [one for one in outputs if one["sink"] == "others" and one["query"] in host.queries]
+    names = {old: now for now, old in host.formerly.items()}
+    renamed = [{**one, "query": names.get(one["query"], one["query"])} for one in outputs if one["sink"] == "others"]
+    waiting = [one for one in renamed if one["query"] in host.queries]
     for (query, output, numbers), rows in gather(waiting, host.storage).items():
         sinks = host.queries[query].outputs()[output]
         for number in numbers:

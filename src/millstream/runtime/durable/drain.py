@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.core.progress import Progress
-from millstream.runtime.durable.ledger import name_nodes
+from millstream.runtime.durable.arrange import arrange, plain_program
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.staging import leaving
 
@@ -35,8 +35,10 @@ def drain_query(host: DurableHost, name: str) -> None:
         ledger.streams[source].known, ledger.streams[source].advanced = was, told
     ledger.segments, ledger.facts = others, facts
     del ledger.operators[name]
-    host.program = Program([one for one in whole.targets if one.name != name], host.partitions)
-    ledger.welcome(name_nodes(host.program, ledger.operators))
+    query = host.queries.pop(name)
+    plan = host.plan({one.name: one.node for one in host.queries.values()}, None)
+    arrange(host, plan, plain_program(host, plan))
     ledger.forget(host.program)
+    host.queries[name] = query  # its last results are still to be delivered
     host.commit(leaving(reports), ledger.epoch)
     del host.queries[name]

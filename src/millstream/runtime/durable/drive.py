@@ -38,6 +38,7 @@ class Drive:
         trigger = self.trigger
         while not self.stopping():
             began = time.monotonic()
+            self.host.apply_changes()
             arrivals = self.arrivals()
             if arrivals is not None:
                 self.step(arrivals, self.host.ledger.epoch + 1)
@@ -46,7 +47,7 @@ class Drive:
             if isinstance(trigger, Once) or (isinstance(trigger, AvailableNow) and arrivals is None):
                 return
             if isinstance(trigger, Every):
-                wait_until(began + trigger.seconds, self.stopping)
+                wait_until(began + trigger.seconds, self.stopping, self.host.changes, self.host.apply_changes)
 
     def arrivals(self) -> Arrivals | None:
         """The rows of the next epoch, if there are any."""

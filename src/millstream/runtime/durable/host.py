@@ -9,31 +9,33 @@ sources.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 import uuid
-import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from millstream.core.errors import MillstreamError, RunError
 from millstream.core.progress import Progress
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
+from millstream.plan.rewrite.share_state import share_state
 from millstream.runtime.batch import Batch
+from millstream.runtime.changes import Changes
+from millstream.runtime.control import Listener
+from millstream.runtime.durable.arrange import arrange, plain_program
+from millstream.runtime.durable.changing import Changing
 from millstream.runtime.durable.deliver import deliver
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
-from millstream.runtime.durable.ledger import Ledger, StreamLedger, name_nodes
+from millstream.runtime.durable.ledger import Ledger, StreamLedger
 from millstream.runtime.durable.migrate import held_by, renamed
-from millstream.runtime.durable.outlets import for_workers
 from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
@@ -50,7 +52,7 @@ from millstream.runtime.tasks.program import Program, Target, grows
 from millstream.runtime.tasks.staging import STAGING, leaving, sweep
 from millstream.runtime.tasks.table_files import TableFiles
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
-from millstream.state.local_storage import LocalStorage
+from millstream.state.local_storage import LocalStorage, passing_folder
 from millstream.state.lock import checkpoint_id
 from millstream.state.manifest import GROUPS, Manifest, Manifests
 from millstream.state.paths import local_path
@@ -60,15 +62,13 @@ VERSION = "0.1.0"
 ReportTo = Callable[[dict[str, Any]], None]
 
 
-class DurableHost(NoFrames):
+class DurableHost(NoFrames, Changing):
     """Runs queries over sources, an epoch at a time, with a checkpoint."""
 
     def __init__(self, checkpoint: str | Path | None, partitions: int, jobs: Jobs | None = None) -> None:
         self.partitions = partitions
         self.jobs = jobs or LocalJobs()
-        self.checkpoint = local_path(checkpoint or tempfile.mkdtemp(prefix="millstream-"), "a checkpoint")
-        if checkpoint is None:  # nobody can come back to it
-            weakref.finalize(self, shutil.rmtree, self.checkpoint, ignore_errors=True)
+        self.checkpoint = local_path(checkpoint, "a checkpoint") if checkpoint else passing_folder(self)
         self.id = ""
         """Tells this checkpoint from others; known once it is in use."""
         self.storage: Storage = LocalStorage(self.checkpoint)
@@ -76,6 +76,9 @@ class DurableHost(NoFrames):
         self.tables = Tables()
         self.table_files = TableFiles(self.storage, self.tables)
         self.queries: dict[str, HostQuery] = {}
+        self.changes = Changes()
+        self.listen: Listener | None = None
+        """Looks for what other processes ask, between two epochs."""
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.program = Program([], self.partitions)
@@ -123,7 +126,7 @@ class DurableHost(NoFrames):
 
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
         """How queries run, or would."""
-        plan = self.plan(asked, None if self._opened else self.manifests.latest())
+        plan = share_state(self.plan(asked, None if self._opened else self.manifests.latest())).plan
         program = Program([Target(name, plan[name]) for name in asked], self.partitions)
         return explain(
             plan,
@@ -223,13 +226,11 @@ class DurableHost(NoFrames):
         self.formerly = {}
         manifest = None if self._opened else self.manifests.latest()
         plan = self.plan({q.name: q.node for q in self.queries.values()}, manifest)
-        read = {source.name for q in self.queries.values() for source in nodes.sources(q.node)}
-        targets = [Target(q.name, plan[q.name], for_workers(q, read)) for q in self.queries.values()]
-        self.program = Program(targets, self.partitions)
+        self.program = plain_program(self, plan)
         if not self._opened:
             rewind(self, manifest, plan)
-        claim_folders(self.queries.values(), self.id, self.formerly)
-        self.ledger.welcome(name_nodes(self.program, self.ledger.operators))
+        claim_folders(self.queries.values(), self.sources, self.id, self.formerly)
+        arrange(self, plan, self.program)
         self.ledger.forget(self.program)
         if manifest is not None:
             deliver(self, manifest.outputs, manifest.sequence, again=True)
@@ -245,11 +246,17 @@ class DurableHost(NoFrames):
         try:
             with self.storage.locked():
                 self.id = checkpoint_id(self.storage)
+                self.check_workers()
                 self._open()
                 drain_query(self, name)
-        except BaseException:
+        except BaseException as error:
             self._opened = False
-            raise
+            if isinstance(error, MillstreamError):
+                raise
+            raise RunError(
+                f"draining {name!r} failed: {type(error).__name__}: {error}",
+                hint="The cause is chained below; the query and its state are as they were.",
+            ) from error
 
     # --- one epoch -----------------------------------------------------------------------------
 

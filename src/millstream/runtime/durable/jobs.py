@@ -12,7 +12,7 @@ from millstream.runtime.batch import Batch
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, Report
 from millstream.runtime.tasks.program import Program
-from millstream.runtime.tasks.task import enter, meet_at
+from millstream.runtime.tasks.task import Arrived, enter, meet_at
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,13 @@ class LocalJobs:
         parcels: list[Parcel] = []
         for task, (name, rows, bad) in enumerate(slices(arrivals.local, program.partitions)):
             parcels += enter(program, order, {name: (rows, bad)}, task)
+        return self._met(program, order, parcels)
+
+    def take(self, program: Program, order: Order, arrived: Arrived, local: Mapping[str, Batch]) -> list[Report]:
+        """As `step`, for rows that somebody else has read, beside those that the driver has."""
+        parcels = list(enter(program, order, arrived, 0)) if arrived else []
+        for task, (name, rows, bad) in enumerate(slices(local, program.partitions)):
+            parcels += enter(program, order, {name: (rows, bad)}, task, held=True)
         return self._met(program, order, parcels)
 
     def learn(self, program: Program, order: Order, what: str) -> list[Report]:

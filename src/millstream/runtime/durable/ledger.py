@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from millstream.core.domain import BOTTOM
@@ -19,7 +19,9 @@ from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
-from millstream.runtime.durable.migrate import shape, state_text
+from millstream.plan.lease import Lease
+from millstream.runtime.durable.migrate import shape
+from millstream.runtime.leases import Kept, KeptPart, kept_from
 from millstream.runtime.plain_progress import pattern_from, progress_from, progress_plain
 from millstream.runtime.punctuate import UserPunctuation, bind_one
 from millstream.runtime.tasks.parcel import Report
@@ -69,6 +71,10 @@ class Ledger:
 
     handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
     """By stream of late or rejected rows: those that wait for the next epoch."""
+    leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
+    """By the key of an aggregate: what it reads of a store."""
+    kept: Kept = field(default_factory=dict["str", "dict[int, KeptPart]"])
+    """By store: what its parts have kept."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -96,16 +102,27 @@ class Ledger:
                     self.handed.setdefault(one["stream"], []).append(Written(**one["file"]))
             for query, rows in report.rows.items():
                 self.rows_out[query] = self.rows_out.get(query, 0) + rows
+        for key, number in gauges.items():
+            self.meters.setdefault(key, {})["open_windows"] = number
+        sizes = self.sizes()
         for i, _ in program.stops():
             key = program.keys[i]
             mine = self.meters.setdefault(key, {})
-            rows, size = self.state_of(key)
+            rows, size = sizes.get(key, (0, 0))
             mine["open_windows"] = gauges.get(key, 0)
             mine["peak_rows"] = max(mine.get("peak_rows", 0), rows)
             mine["peak_bytes"] = max(mine.get("peak_bytes", 0), size)
 
     def forget(self, program: Program) -> None:
-        """Drop the figures of queries that are gone: one that comes again begins anew."""
+        """Drop the figures and the state of queries that are gone: one that comes again begins anew."""
+        self.segments = [one for one in self.segments if self._read(program, one.operator, one.part)]
+        self.facts = {
+            key: {
+                at: {i: one for i, one in parts.items() if self._read(program, key, i)} for at, parts in found.items()
+            }
+            for key, found in self.facts.items()
+            if key in program.keys
+        }
         self.meters = {key: meter for key, meter in self.meters.items() if key in program.keys}
         self.rows_out = {name: rows for name, rows in self.rows_out.items() if name in self.operators}
         self.told = {key: progress for key, progress in self.told.items() if key in program.keys}
@@ -115,10 +132,15 @@ class Ledger:
             rows = sum(written.rows for written in self.handed.pop(stream))
             log.warning("%d rows that waited in the stream %r are dropped: no query reads it now", rows, stream)
 
-    def welcome(self, operators: Mapping[str, Sequence[str]]) -> None:
-        """Take the queries that run from now on, with the keys of their nodes."""
-        for query, keys in operators.items():
+    def _read(self, program: Program, key: str, part: int) -> bool:
+        """Does some query of the program read this part of an operator's state?"""
+        return key in program.keys and (key not in self.kept or part in self.kept[key])
+
+    def welcome(self, operators: Mapping[str, Sequence[str]], run: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Take the queries that run from now on, with the keys of their nodes, and of the nodes that `run` for them."""
+        for query in operators:
             if query not in self.operators:
+                keys = (run or operators)[query]
                 self.since[query] = {key: dict(self.meters[key]) for key in keys if key in self.meters}
         self.operators = {query: list(keys) for query, keys in operators.items()}
 
@@ -165,10 +187,14 @@ class Ledger:
             known.accept(promise)
         mine.known = known
 
-    def state_of(self, key: str) -> tuple[int, int]:
-        """Rows and bytes that an operator keeps, over all partitions."""
-        tables = [w for s in self.segments if s.operator == key for w in s.tables.values()]
-        return sum(w.rows for w in tables), sum(w.length for w in tables)
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """By operator that keeps any: the rows and bytes of it, over all partitions."""
+        found: dict[str, tuple[int, int]] = {}
+        for segment in self.segments:
+            rows, size = found.get(segment.operator, (0, 0))
+            tables = segment.tables.values()
+            found[segment.operator] = rows + sum(w.rows for w in tables), size + sum(w.length for w in tables)
+        return found
 
     def meter(self, key: str) -> Meter:
         """An operator's meter."""
@@ -190,9 +216,11 @@ class Ledger:
             epoch=self.epoch,
             version=version,
             partitions=program.partitions,
-            queries={target.name: plan_text(target.node) for target in program.targets},
-            states={target.name: state_text(target.node) for target in program.targets},
-            shapes={target.name: shape(target.node) for target in program.targets},
+            queries=program.texts,
+            states=program.state_texts,
+            shapes={target.name: shape(target.alone) for target in program.targets},
+            leases={key: asdict(lease) for key, lease in self.leases.items()},
+            stores={store: {str(i): one.plain() for i, one in parts.items()} for store, parts in self.kept.items()},
             segments=self.segments,
             facts=self.facts,
             streams=streams,
@@ -231,6 +259,8 @@ class Ledger:
             {key: progress_from(one) for key, one in manifest.told.items()},
             counters.get("since", {}),
             manifest.handed,
+            {key: Lease(**one) for key, one in manifest.leases.items()},
+            kept_from(manifest.stores),
         )
 
 
@@ -265,8 +295,7 @@ def name_nodes(program: Program, known: Mapping[str, Sequence[str]]) -> dict[str
 
 
 def _meter(figures: Mapping[str, int]) -> Meter:
-    known = {one.name for one in fields(Meter)}
-    return Meter(**{name: value for name, value in figures.items() if name in known})
+    return Meter(**{name: value for name, value in figures.items() if name in Meter.__slots__})
 
 
 def merge_seen(parts: Sequence[Seen], tail: int) -> Seen:

@@ -6,25 +6,22 @@ decides what is kept, and of which rows, cannot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from millstream.core.errors import StateError
-from millstream.core.generator import BoundedRows, Generator, PerGroup, Supplied
 from millstream.plan import nodes
 from millstream.plan.plan import Plan
+from millstream.plan.state_text import is_cut, state_text
 from millstream.state.manifest import Manifest
 
-
-def state_text(root: nodes.Node) -> str:
-    """What the state of a query depends on, as text: equal texts, and the state fits. Empty if it keeps none."""
-    if not any(nodes.keeps_state(node) for node in nodes.walk(root)):
-        return ""
-    return "\n".join(_lines(root, 0))
+log = logging.getLogger(__name__)
 
 
 def shape(root: nodes.Node) -> list[bool]:
     """Of each node, inputs first: is it more than a cut of columns that nobody reads?"""
-    return [not _is_cut(node) for node in nodes.walk(root)]
+    return [not is_cut(node) for node in nodes.walk(root)]
 
 
 def renamed(asked: Mapping[str, nodes.Node], manifest: Manifest | None) -> dict[str, str]:
@@ -79,46 +76,48 @@ def check_states(plan: Plan, manifest: Manifest, texts: Mapping[str, str], forme
         )
 
 
+def tell_names(asked: Collection[str], manifest: Manifest, formerly: Mapping[str, str]) -> None:
+    """Say which queries go on under another name, and warn of state that goes with a query that is gone."""
+    for now, old in formerly.items():
+        log.info("the query %r goes on with what %r kept: they are the same but for the name", now, old)
+    stay = {*formerly.values(), *(name for name in manifest.queries if name in asked)}
+    used = {key for name in stay for key in manifest.operators.get(name, ())}
+    for name in manifest.queries:
+        mine = set(manifest.operators.get(name, ())) - used
+        others = {_part(manifest, key) for key in used}
+        parts = {_part(manifest, key) for key in mine} - others
+        held = [one for one in manifest.segments if one.operator in mine or (one.operator, one.part) in parts]
+        if name in stay or not manifest.states.get(name) or not held:
+            continue
+        rows = sum(written.rows for one in held for written in one.tables.values())
+        log.warning(
+            "the query %r is not among the queries of this run: the %s of state that it keeps will be dropped with the "
+            "next epoch. To get its results first, run the earlier program and drain the query: engine.drain(%r), or "
+            "millstream drain on the command line.",
+            name,
+            "1 row" if rows == 1 else f"{rows} rows",
+            name,
+        )
+
+
+def _part(manifest: Manifest, key: str) -> tuple[str, int]:
+    """The part of a store that an aggregate reads."""
+    lease = manifest.leases.get(key)
+    return (key, 0) if lease is None else (lease["store"], lease["part"])
+
+
 def _difference(before: str, now: str) -> str:
     old, new = before.splitlines(), now.splitlines()
-    gone = [line.strip(" └├─│") for line in old if line not in new]
-    come = [line.strip(" └├─│") for line in new if line not in old]
+    gone = _told([line for line in old if line not in new])
+    come = _told([line for line in new if line not in old])
     return f"it had `{'; '.join(gone) or 'less'}` and now has `{'; '.join(come) or 'less'}`"
 
 
-def _lines(node: nodes.Node, depth: int) -> Iterator[str]:
-    if _is_cut(node):
-        yield from (line for below in nodes.inputs(node) for line in _lines(below, depth))
-        return
-    if isinstance(node, nodes.Source):
-        yield f"{'  ' * depth}stream {node.name}: {_promise(node.progress)}"
-        return
-    words = "; ".join([*node.describe(), *node.asked()])
-    if nodes.keeps_state(node):
-        words += " of " + " and ".join(_columns(below) for below in nodes.inputs(node))
-    yield f"{'  ' * depth}{words}"
-    for below in nodes.inputs(node):
-        yield from _lines(below, depth + 1)
+def _told(lines: Sequence[str]) -> list[str]:
+    """What differs, by the operators; by the columns of their rows only if nothing else does."""
+    drawn = [line.strip(" └├─│") for line in lines]
+    return [line for line in drawn if not _SCHEMA.match(line)] or drawn
 
 
-def _is_cut(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Project) and node.cut
-
-
-def _columns(node: nodes.Node) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in node.schema)
-
-
-def _promise(generator: Generator | None) -> str:
-    """What a stream's promise is about. How much disorder it allows may change: a bound that was given stays."""
-    match generator:
-        case None:
-            return "nothing"
-        case PerGroup():
-            return f"per {', '.join(generator.keys)}: {_promise(generator.inner)}"
-        case Supplied():
-            return f"supplied {generator.attribute} {generator.mark} {', '.join(generator.per)}"
-        case BoundedRows():
-            return f"{generator.attribute} by {generator.rows} rows"
-        case _:
-            return f"{type(generator).__name__} {generator.attribute}"
+_SCHEMA = re.compile(r"[A-Z]\w*: ")
+"""How the lines of a plan begin that name the columns of a node."""

@@ -11,7 +11,7 @@ from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.folder import FolderSink
 
 
-class Elsewhere:
+class DriverSink:
     """Stands in, where tasks run, for a sink that only the driver can write to."""
 
     def write(self, rows: Any, epoch: int) -> None:
@@ -27,6 +27,6 @@ def for_workers(query: HostQuery, read: Collection[str]) -> dict[str, list[Any]]
     def seen(sink: Any) -> Any:
         if isinstance(sink, HandedOn) and sink.stream not in read:
             return DiscardSink()
-        return sink if isinstance(sink, FolderSink | DiscardSink | HandedOn) else Elsewhere()
+        return sink if isinstance(sink, FolderSink | DiscardSink | HandedOn) else DriverSink()
 
     return {output: [seen(sink) for sink in sinks] for output, sinks in query.outputs().items()}

@@ -19,20 +19,22 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
     """One step: rows, durations, streams, and each query's operators and books."""
     program, ledger = host.program, host.ledger
     key_of = {id(node): program.keys[i] for i, node in enumerate(program.nodes)}
+    # An operator that many queries share is measured once.
+    meters = {id(node): ledger.meter(key_of[id(node)]) for node in program.nodes}
+    sizes = ledger.sizes()
+    measured = {
+        id(node): of_operator(node, meters[id(node)], *sizes.get(key_of[id(node)], (0, 0))) for node in program.nodes
+    }
     queries = {}
     for target in program.targets:
-        operators = []
-        for node in nodes.walk(target.node):
-            state_rows, state_bytes = ledger.state_of(key_of[id(node)])
-            operators.append(of_operator(node, ledger.meter(key_of[id(node)]), state_rows, state_bytes))
         queries[target.name] = {
             "rows_out": ledger.rows_out.get(target.name, 0),
             "books": books(
-                lambda node: ledger.meter(key_of[id(node)]),
+                lambda node: meters[id(node)],
                 target.node,
                 lambda node, name=target.name: ledger.before(name, key_of[id(node)]),
             ),
-            "operators": operators,
+            "operators": [measured[id(node)] for node in nodes.walk(target.node)],
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
     return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.plan.plan import Plan
 from millstream.runtime.durable.ledger import Ledger, StreamLedger
-from millstream.runtime.durable.migrate import check_states, held_by
+from millstream.runtime.durable.migrate import check_states, held_by, tell_names
 from millstream.runtime.sources import check_unseekable
 from millstream.runtime.tasks.program import plan_text
 from millstream.state.manifest import Manifest
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 def rewind(host: DurableHost, manifest: Manifest | None, plan: Plan) -> None:
     """Forget everything since the last manifest; sources go back to where they were then."""
     if manifest is not None:
-        texts = {target.name: plan_text(target.node) for target in host.program.targets}
+        texts = {target.name: plan_text(target.alone) for target in host.program.targets}
         check_states(plan, manifest, texts, host.formerly)
         host.manifests.check(manifest)
+        tell_names(host.queries, manifest, host.formerly)
     host.ledger = Ledger() if manifest is None else Ledger.of(manifest)
     if manifest is not None:
         held = held_by(plan, manifest, host.formerly)

@@ -20,7 +20,7 @@ from millstream.runtime.tasks.program import Program
 
 AtStops = dict[int, list[Progress]]
 """By node: the progress of each of its inputs."""
-Told = Callable[[int, nodes.Aggregate, Progress], Progress]
+Told = Callable[[int, nodes.HoldsBack, Progress], Progress]
 """From a node that holds results back, and its input's progress, to how far it has come for its readers."""
 
 
@@ -41,11 +41,11 @@ class Stops:
         """What they learn in a step, and how far those that hold results back have come after it, by node key."""
         found: dict[str, Progress] = {}
 
-        def told(i: int, node: nodes.Aggregate, progress: Progress) -> Progress:
+        def told(i: int, how: nodes.HoldsBack, progress: Progress) -> Progress:
             key = self.program.keys[i]
             before = self.before[i][0]
             known = Elsewhere(before=before, told=self.ledger.told.get(key, before), least=self._least(key))
-            found[key] = known.sure(progress, node.attribute, nodes.flush_reach(node), drained=let == "all")
+            found[key] = known.sure(progress, how.attribute, how.reach, drained=let == "all")
             return found[key]
 
         return self._at(streams, told), found
@@ -53,11 +53,12 @@ class Stops:
     def waiting(self, let: Let) -> bool:
         """Would a step without rows and without news let anything go, or tell readers more?"""
         for i, node in self.program.stops():
-            if not isinstance(node, nodes.Aggregate) or node.flush is None:
+            how = node.holds_back()
+            if how is None:
                 continue
             key = self.program.keys[i]
             if self._least(key) is not None:
-                if let == "all" or not node.flush.lazy:
+                if let == "all" or not how.lazy:
                     return True
             elif self.ledger.told.get(key, self.before[i][0]) != self.before[i][0]:
                 return True
@@ -75,9 +76,7 @@ class Stops:
             if isinstance(node, nodes.Source):
                 promised.append(streams[node.name])
                 continue
-            at[i] = [promised[self.program.index[id(below)]] for below in nodes.inputs(node)]
-            if isinstance(node, nodes.Aggregate) and node.flush is not None:
-                promised.append(node.promised([told(i, node, at[i][0])]))
-            else:
-                promised.append(node.promised(at[i]))
+            at[i] = [promised[self.program.index[id(below)]] for below in node.heard()]
+            how = node.holds_back()
+            promised.append(node.promised(at[i] if how is None else [told(i, how, at[i][0])]))
         return at

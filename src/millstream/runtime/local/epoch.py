@@ -3,7 +3,7 @@
 Rows first: each stream's rows enter, late and rejected ones are set apart, the rest flow through the graph.
 Punctuation after: each stream's generator says what now holds, and the promise flows through the graph,
 closing windows and purging state on its way. Then what was held back for later epochs leaves, as far as it may. What
-left is delivered at the end, a table a query.
+left is delivered at the end, one table per query.
 """
 
 from __future__ import annotations

@@ -17,20 +17,42 @@ from millstream.runtime.compile import compile_node
 
 Deliver = Callable[[nodes.Node, pa.Table], None]
 """Takes the rows that leave a node."""
+Was = Callable[[nodes.Node], "Vertex | None"]
+"""From a node to the one of an older graph that it goes on from; None for one that is new."""
 
 
 @dataclass(slots=True)
 class Vertex:
-    """An operator in place: the node it computes, and who reads it at which port."""
+    """An operator in place: the node it computes, what it reads at each port, and who reads it at which port."""
 
     node: nodes.Node
     operator: Operator
     first: Operator
     """The operator that was there first: as rows come it decides which one takes them."""
+    inputs: list[Vertex] = field(default_factory=list["Vertex"])
     readers: list[tuple[Vertex, int]] = field(default_factory=list["tuple[Vertex, int]"])
+    hearers: list[tuple[Vertex, int]] = field(default_factory=list["tuple[Vertex, int]"])
+    """Who hears its promises, at which port: the readers, and readers of a store that it feeds."""
+    outlets: dict[int, list[Vertex]] = field(default_factory=dict["int", "list[Vertex]"])
+    """Of the readers, those that read one outlet: rows reach them by that."""
     choice: Choice | None = None
-    told: Progress = field(default_factory=Progress)
-    """What the readers know of this operator's promises."""
+    _told: Progress = field(default_factory=Progress)
+    _stale: bool = False
+
+    @property
+    def told(self) -> Progress:
+        """What is known of this operator's promises; found out when somebody asks, as long as nobody listens."""
+        if self._stale:
+            self.told = self.operator.promises().copy()
+        return self._told
+
+    @told.setter
+    def told(self, progress: Progress) -> None:
+        self._told, self._stale = progress, False
+
+    def forget_told(self) -> None:
+        """The promises may be others now."""
+        self._stale = True
 
 
 class Graph:
@@ -40,26 +62,52 @@ class Graph:
         """No operators yet."""
         self.vertices: dict[int, Vertex] = {}
 
+    @classmethod
+    def of(cls, roots: Iterable[nodes.Node], was: Was) -> Graph:
+        """The operators of a plan. A node that was there in an older one goes on with what its operator has."""
+        out = cls()
+        for root in roots:
+            for node in nodes.walk(root):
+                if id(node) not in out.vertices:
+                    out._place(node, was(node))
+        return out
+
     def add(self, root: nodes.Node) -> None:
         """Make operators for the nodes that have none."""
         for node in nodes.walk(root):
             if id(node) not in self.vertices:
-                self._place(node)
+                self._place(node, None)
 
-    def _place(self, node: nodes.Node) -> None:
+    def _place(self, node: nodes.Node, old: Vertex | None) -> None:
         vertex: Vertex
 
         def note(choice: Choice) -> None:
             vertex.choice = choice
 
-        operator = compile_node(node, note)
-        vertex = Vertex(node, operator, operator)
+        if old is not None and type(old.node) is type(node) and not isinstance(node, nodes.Panes | nodes.SharedJoin):
+            vertex = old  # the old graph is left behind, and its operators may have noted down this vertex
+            vertex.node, vertex.inputs, vertex.readers, vertex.hearers, vertex.outlets = node, [], [], [], {}
+        else:
+            operator = compile_node(node, note)
+            vertex = Vertex(node, operator, operator)
+            if old is not None:
+                operator.adopt(old.operator)
+                vertex.told = old.told
         self.vertices[id(node)] = vertex
         for port, below in enumerate(nodes.inputs(node)):
             source = self.vertices[id(below)]
             source.readers.append((vertex, port))
-            # A reader that comes late is told what was promised before it came.
-            vertex.operator.progress[port] = source.told.copy()
+            vertex.inputs.append(source)
+            if (outlet := node.reads_outlet()) is not None:
+                source.outlets.setdefault(outlet, []).append(vertex)
+        for port, below in enumerate(node.heard()):
+            source = self.vertices[id(below)]
+            source.hearers.append((vertex, port))
+            if old is None:  # a reader that comes late is told what was promised before it came
+                vertex.operator.progress[port] = source.told.copy()
+        if old is None and nodes.inputs(node):
+            vertex.operator.resume(vertex.operator.progress)
+            vertex.told = vertex.operator.promises().copy()
 
     def at(self, node: nodes.Node) -> Vertex:
         """The vertex of a node."""
@@ -97,10 +145,13 @@ class Graph:
 
     def _tell(self, vertex: Vertex, deliver: Deliver) -> None:
         """The readers hear of what an operator promises, if it is new."""
+        if not vertex.hearers:
+            vertex.forget_told()
+            return
         now = vertex.operator.promises()
         if now != vertex.told:
             vertex.told = now.copy()
-            for reader, at in vertex.readers:
+            for reader, at in vertex.hearers:
                 self.advance(reader, now, deliver, at)
 
     def _pass_on(self, vertex: Vertex, tables: list[pa.Table], deliver: Deliver) -> None:
@@ -108,3 +159,18 @@ class Graph:
             deliver(vertex.node, table)
             for reader, port in vertex.readers:
                 self.push(reader, table, deliver, port)
+        operator = vertex.operator
+        if operator.counts:
+            for outlet, figures in operator.counts.items():
+                for reader in vertex.outlets.get(outlet, ()):
+                    reader.operator.meter.add(figures)
+            operator.counts = {}
+        for outlet, one in operator.apart:
+            for reader in vertex.outlets.get(outlet, ()):
+                reader.operator.rejected.append(one)
+        operator.apart.clear()
+        if operator.sent:
+            sent, operator.sent = operator.sent, []
+            for outlet, table in sent:
+                for reader in vertex.outlets.get(outlet, ()):
+                    self.push(reader, table, deliver)

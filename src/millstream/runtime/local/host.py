@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +15,11 @@ from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
-from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
+from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.local.arrange import Arranged
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
 from millstream.runtime.no_frames import NoFrames
@@ -42,10 +42,10 @@ class LocalHost(NoFrames):
         """Nothing to run yet."""
         self.id = uuid.uuid4().hex
         """Tells this host from others, for the folders that it writes to."""
-        self.graph = Graph()
+        self.arranged = Arranged()
+        self.changes = Changes()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
-        self.queries: dict[str, HostQuery] = {}
         self.epoch = 0
         self.ended = False
         self.begun = False
@@ -54,7 +54,6 @@ class LocalHost(NoFrames):
         self._supplied: dict[str, list[UserPunctuation]] = {}
         self._taken: dict[str, int] = {}
         """By stream: how many of the supplied punctuations the epoch under way has."""
-        self._written: dict[str, nodes.Node] = {}
 
     def supply(self, node: nodes.Source, punctuation: UserPunctuation) -> None:
         """A punctuation from the caller, for the end of the next epoch; a bad one is refused here."""
@@ -65,25 +64,46 @@ class LocalHost(NoFrames):
         waiting.append(punctuation)
 
     def add(self, queries: Sequence[HostQuery], sources: Mapping[str, Source]) -> None:
-        """Run these queries too, from the next epoch on. Together they share what is equal in them."""
-        plan = self.plan({query.name: query.node for query in queries})
+        """Run these queries too, from the next epoch on."""
         self.sources.update(sources)
-        for query in queries:
-            self._written[query.name] = query.node
-            query.node = plan[query.name]
-            query.since = {
-                id(node): replace(self.graph.at(node).operator.meter)
-                for node in nodes.walk(query.node)
-                if id(node) in self.graph.vertices
-            }
-            self.queries[query.name] = query
-            self.graph.add(query.node)
+        self.arranged = self.arranged.changed({query.name: query for query in queries}, (), fresh=not self.epoch)
+
+    def change(self, change: Change) -> None:
+        """Run other queries; what nobody needs any more is forgotten."""
+        gone = [name for name in change.remove if name in self.queries]
+        kept = {name: query for name, query in self.queries.items() if name not in gone}
+        if self.begun:
+            claim_folders([*kept.values(), *change.add], {**self.sources, **change.sources}, self.id)
+        new = {query.name: query for query in change.add}
+        self.arranged = self.arranged.changed(new, gone, fresh=not self.epoch)
+        self.sources.update(change.sources)
+        read = {node.name for query in self.queries.values() for node in nodes.sources(query.node)}
+        for name in self.sources.keys() - read:
+            del self.sources[name]
+            self._readers.pop(name, None)
+
+    def apply_changes(self) -> None:
+        """Queries come and go between two epochs."""
+        self.changes.apply(self.change)
+
+    def complete_from(self, name: str) -> list[tuple[nodes.Aggregate, int | None]]:
+        """The aggregates of a query that read stores, and the tick from which each has all its windows."""
+        found = (node for node in nodes.walk(self.arranged.plain[name]) if isinstance(node, nodes.Aggregate))
+        return [(node, lease.complete) for node in found if (lease := self.arranged.leases.get(id(node))) is not None]
+
+    @property
+    def graph(self) -> Graph:
+        """The operators at work."""
+        return self.arranged.graph
+
+    @property
+    def queries(self) -> Mapping[str, HostQuery]:
+        """Those that run, by name."""
+        return self.arranged.queries
 
     def plan(self, asked: Mapping[str, nodes.Node]) -> Plan:
         """How queries would run beside those that do already."""
-        running = {name: query.node for name, query in self.queries.items()}
-        held = {name: [str(id(node)) for node in nodes.walk(root)] for name, root in running.items()}
-        return optimize(Plan.of({**asked, **self._written}, running=running, held=held))
+        return self.arranged.shared_with(asked, fresh=not self.epoch).plan
 
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Source], *, unbounded: bool) -> str:
         """How queries run, or would. Whatever the sources, kernels take the rows in."""
@@ -102,7 +122,7 @@ class LocalHost(NoFrames):
         """Take epochs as the trigger says, until done or told to stop."""
         self.begun = False
         refuse_start(self._known(), end_of_stream=end_of_stream)
-        claim_folders(self.queries.values(), self.id)
+        claim_folders(self.queries.values(), self.sources, self.id)
         self.begun = True
         self._take_epochs(trigger, end_of_stream, stopping, report, quiet)
         finish(self.queries.values())
@@ -120,18 +140,21 @@ class LocalHost(NoFrames):
             case Once():
                 self._epoch(self._next(), report)
             case AvailableNow():
+                self.apply_changes()
                 while not stopping() and (batches := self._next()):
                     self._epoch(batches, report)
+                    self.apply_changes()
             case Every(seconds):
                 while not stopping():
                     began = time.monotonic()
+                    self.apply_changes()
                     batches = self._next()
                     if not batches:
                         self._readers = {}
                     self._epoch(batches, report)
                     if not batches:
                         quiet(began)
-                    wait_until(began + seconds, stopping)
+                    wait_until(began + seconds, stopping, self.changes, self.apply_changes)
         if stopping() or self.ended:
             return
         if end_of_stream:
@@ -235,16 +258,16 @@ class LocalHost(NoFrames):
             high = ingest.store.facts.get("generator", {}).get("high", BOTTOM)
             streams[node.name] = of_stream(node, ingest.meter, bound, high)
         queries = {}
+        measured = {key: operator_metrics(vertex) for key, vertex in self.graph.vertices.items()}
         for query in self.queries.values():
-            below = [self.graph.at(node) for node in nodes.walk(query.node)]
             queries[query.name] = {
                 "rows_out": query.rows_out,
                 "books": books(
                     lambda node: self.graph.at(node).operator.meter,
                     query.node,
-                    lambda node, query=query: query.since.get(id(node)),
+                    lambda node, query=query: query.since.get(self.arranged.name(node)),
                 ),
-                "operators": [operator_metrics(vertex) for vertex in below],
+                "operators": [measured[id(node)] for node in nodes.walk(query.node)],
             }
         return made(epoch, epoch, input_rows, durations, streams, queries)
 

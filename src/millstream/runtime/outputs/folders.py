@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from millstream.runtime.outputs.side import late_schema, rejected_schema
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.sinks.owner import Owner
+from millstream.runtime.sources.file_source import FileSource
 
 
 def folders(query: HostQuery) -> list[FolderSink]:
@@ -20,10 +22,16 @@ def folders(query: HostQuery) -> list[FolderSink]:
     return [sink for _, sink in _outlets(query)]
 
 
-def claim_folders(queries: Iterable[HostQuery], checkpoint: str, formerly: Mapping[str, str] | None = None) -> None:
-    """Make every folder the one of its output; two outputs of one folder, or one of somebody else's, are refused.
+def claim_folders(
+    queries: Iterable[HostQuery],
+    sources: Mapping[str, Any],
+    checkpoint: str,
+    formerly: Mapping[str, str] | None = None,
+) -> None:
+    """Make every folder the one of its output.
 
-    `formerly` are the names that queries had before this start, where they have changed.
+    Two outputs of one folder, one of somebody else's, and one that the query itself reads are refused. `formerly` are
+    the names that queries had before this start, where they have changed.
     """
     queries = list(queries)
     seen: dict[Path, str] = {}
@@ -38,9 +46,21 @@ def claim_folders(queries: Iterable[HostQuery], checkpoint: str, formerly: Mappi
                         hint="Give each output a folder of its own.",
                     )
             seen[sink.identity] = mine
+            _refuse_loop(query, output, sink, sources)
     for query in queries:
         for output, sink in _outlets(query):
             sink.claim(Owner(checkpoint, query.name, output, (formerly or {}).get(query.name)))
+
+
+def _refuse_loop(query: HostQuery, output: str, sink: FolderSink, sources: Mapping[str, Any]) -> None:
+    for stream in nodes.sources(query.node):
+        source = sources.get(stream.name)
+        if isinstance(source, FileSource) and source.would_read(sink.identity / f"part-0.{sink.suffix}"):
+            raise SinkError(
+                f'the {output} of {query.name!r} would go to "{sink.folder}", where the stream {stream.name!r} that it '
+                "reads would take them for new rows",
+                hint="Give the output a folder that the stream does not read.",
+            )
 
 
 def finish(queries: Iterable[HostQuery]) -> None:

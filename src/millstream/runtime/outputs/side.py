@@ -28,6 +28,8 @@ def rejected_schema(sources: Sequence[nodes.Source]) -> pa.Schema:
 
 def late_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table | None:
     """The late rows of every stream below `root` in an epoch, or None."""
+    if not outcome.late:
+        return None
     sources = nodes.sources(root)
     schema = late_schema(sources)
     width = len(schema) - len(LATE_COLUMNS)
@@ -46,6 +48,8 @@ def rejected_table(root: nodes.Node, outcome: Outcome, epoch: int) -> pa.Table |
     left out; if one has another type than the stream's column of its name, `raw` has the row as text. Of a pair or a
     result that could not be made it always has.
     """
+    if not outcome.rejected and not outcome.unreadable:
+        return None
     schema = rejected_schema(nodes.sources(root))
     width = len(schema) - len(REJECTED_COLUMNS)
     tables: list[pa.Table] = []

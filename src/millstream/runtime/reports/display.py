@@ -26,7 +26,7 @@ def watch(run: Run, console: Console | None = None) -> None:
 
 
 def panel(report: Mapping[str, Any]) -> Table:
-    """One report as a table: a row a stream, then a row a query."""
+    """One report as a table: one row per stream, then one row per query."""
     table = Table(title=f"epoch {report['epoch']}, {report['input_rows']:,} rows", title_justify="left")
     for name in ("", "rows in", "late", "rejected", "progress", "rows out", "state rows", "open windows"):
         table.add_column(name, justify="left" if not name else "right")

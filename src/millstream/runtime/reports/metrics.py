@@ -12,8 +12,6 @@ from millstream.runtime.reports.report import of_operator
 
 Since = Callable[[nodes.Node], Meter | None]
 """What a node had done before a query came; None if nothing."""
-_TAKING = (nodes.Aggregate, nodes.Join, nodes.AsOf, nodes.Enrich)
-"""Operators that make other rows of those that come."""
 _LOST = ("late", "rejected", "filtered", "outside", "guarded")
 """Where a row can go besides results."""
 
@@ -22,6 +20,9 @@ def operator_metrics(vertex: Vertex) -> dict[str, Any]:
     """One operator's meter, its state, and its name."""
     operator = vertex.operator
     operator.measure()
+    for outlet, number in operator.open_by_outlet.items():
+        for reader in vertex.outlets.get(outlet, ()):
+            reader.operator.meter.open_windows = number
     return of_operator(vertex.node, operator.meter, operator.store.rows, operator.store.nbytes)
 
 
@@ -39,15 +40,17 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
     failed = 0
     beyond: set[int] = set()
     readers: dict[int, int] = {}
-    for node in nodes.walk(root):
+    every = list(nodes.walk(root))
+    for node in every:
         for below in nodes.inputs(node):
             readers[id(below)] = readers.get(id(below), 0) + 1
+    meters = {id(node): (meter_of(node), None if since is None else since(node)) for node in every}
 
     def of(node: nodes.Node, name: str) -> int:
-        before = None if since is None else since(node)
-        return getattr(meter_of(node), name) - (0 if before is None else getattr(before, name))
+        meter, before = meters[id(node)]
+        return getattr(meter, name) - (0 if before is None else getattr(before, name))
 
-    for node in nodes.walk(root):
+    for node in every:
         inside = [one for one in nodes.inputs(node) if id(one) not in beyond]
         if len(inside) < len(nodes.inputs(node)):
             # Some of its rows are no longer those that came; for the others the books end where it is handed them.
@@ -57,7 +60,7 @@ def books(meter_of: Callable[[nodes.Node], Meter], root: nodes.Node, since: Sinc
             continue
         account["accepted"] += of(node, "accepted")
         failed += of(node, "failed")
-        if isinstance(node, _TAKING):
+        if node.makes_rows:
             beyond.add(id(node))
         elif node is root:
             account["accepted"] += of(node, "rows_out")

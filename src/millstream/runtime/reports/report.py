@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
@@ -14,10 +13,10 @@ ALIASES = {"numInputRows": "input_rows", "batchId": "batch", "durationMs": "dura
 """Names of Spark's own progress, which a report answers to as well."""
 
 
-class Report(dict[str, Any]):
+class ProgressReport(dict[str, Any]):
     """A dictionary that also knows the names of Spark's progress.
 
-    >>> report = Report(epoch=3, batch=3, input_rows=7, duration_ms={}, sources={}, queries={})
+    >>> report = ProgressReport(epoch=3, batch=3, input_rows=7, duration_ms={}, sources={}, queries={})
     >>> report["numInputRows"], report["input_rows"], sorted(report)[:2]
     (7, 7, ['batch', 'duration_ms'])
     """
@@ -38,13 +37,13 @@ def made(
     seconds: Mapping[str, float],
     sources: dict[str, Any],
     queries: dict[str, Any],
-) -> Report:
+) -> ProgressReport:
     """A report from its parts; `seconds` is how long each phase of the epoch took."""
     took = {name: round(1000 * one, 3) for name, one in seconds.items()}
-    return Report(epoch=epoch, batch=batch, input_rows=rows, duration_ms=took, sources=sources, queries=queries)
+    return ProgressReport(epoch=epoch, batch=batch, input_rows=rows, duration_ms=took, sources=sources, queries=queries)
 
 
-def nothing_yet(queries: Mapping[str, nodes.Node]) -> Report:
+def nothing_yet(queries: Mapping[str, nodes.Node]) -> ProgressReport:
     """The report before the first epoch: the same shape, and zeros."""
     streams = {one.name: one for root in queries.values() for one in nodes.sources(root)}
     accounts = ("rows_in", "late", "rejected", "filtered", "outside", "guarded", "accepted")
@@ -65,7 +64,7 @@ def nothing_yet(queries: Mapping[str, nodes.Node]) -> Report:
 def of_operator(node: nodes.Node, meter: Meter, state_rows: int, state_bytes: int) -> dict[str, Any]:
     """One operator's meter, its state, and its name."""
     kind = type(node).__name__.lower()
-    return {"operator": kind, **asdict(meter), "state_rows": state_rows, "state_bytes": state_bytes}
+    return {"operator": kind, **meter.figures(), "state_rows": state_rows, "state_bytes": state_bytes}
 
 
 def of_stream(node: nodes.Source, meter: Meter, bound: int, high: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from millstream.core.errors import SinkError
 
 
 class ConsoleSink:
-    """Prints a table an epoch: its first `rows` rows, and how many were left out.
+    """Prints one table per epoch: its first `rows` rows, and how many were left out.
 
     >>> sink = ConsoleSink(Console(width=40), rows=2, title="top")
     >>> sink.write(pa.table({"k": ["a", "b", "c"], "n": [1, None, 3]}), epoch=7)

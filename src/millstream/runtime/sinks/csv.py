@@ -10,7 +10,7 @@ from millstream.state.storage import Data
 
 
 class CsvSink(FolderSink):
-    """A folder with one CSV file an epoch, whole or absent, each with a header line.
+    """A folder with one CSV file per epoch, whole or absent, each with a header line.
 
     Text is quoted, null is an empty field without quotes, time stamps are ISO with `Z` for UTC. Lists and
     structs have no CSV form and are refused.

@@ -16,7 +16,7 @@ from millstream.state.storage import Data
 
 
 class JsonLinesSink(FolderSink):
-    """A folder with one file an epoch, whole or absent, one JSON object a line.
+    """A folder with one file per epoch, whole or absent, one JSON object per line.
 
     Dates and times are ISO text (`Z` for UTC). Decimals are text, because a JSON number would be read back as
     a binary float. Floats that are not finite are the text "NaN", "Infinity", "-Infinity"; bytes are base64.

@@ -10,7 +10,7 @@ from millstream.state.storage import Data
 
 
 class ParquetSink(FolderSink):
-    """A folder with one Parquet file an epoch, whole or absent; types are kept.
+    """A folder with one Parquet file per epoch, whole or absent; types are kept.
 
     >>> import tempfile
     >>> from pathlib import Path

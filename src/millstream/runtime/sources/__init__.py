@@ -13,8 +13,8 @@ from millstream.core.errors import SourceError
 from millstream.runtime.batch import Source
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.sources.conform import as_table, own_schema
-from millstream.runtime.sources.files import FileSource, files
-from millstream.runtime.sources.tables import CallableSource, IterableSource, TableSource
+from millstream.runtime.sources.file_source import FileSource, files
+from millstream.runtime.sources.in_memory import CallableSource, IterableSource, TableSource
 
 __all__ = ["CallableSource", "FileSource", "IterableSource", "TableSource", "check_unseekable", "files", "make_source"]
 
@@ -40,7 +40,7 @@ def make_source(value: Any, *, schema: pa.Schema | None = None, epoch_rows: int 
         return cast(Source, value)
     if isinstance(value, str | Path):
         return FileSource(value, schema=schema, epoch_rows=epoch_rows)
-    if isinstance(value, pa.RecordBatchReader):  # one batch an epoch, so a long stream is never held whole
+    if isinstance(value, pa.RecordBatchReader):  # one batch per epoch, so a long stream is never held whole
         return IterableSource(value, schema=schema or own_schema(value.schema), epoch_rows=epoch_rows)
     if isinstance(value, Epoch) or _is_rows(value):
         return TableSource(value, schema=schema, epoch_rows=epoch_rows)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from millstream.core.errors import SourceError, nearest
 from millstream.runtime.batch import Batch, Unreadable
 from millstream.runtime.sources.convert import from_column
-from millstream.runtime.sources.fit import fit
 from millstream.runtime.sources.raw import plain, row_json
+from millstream.runtime.sources.to_schema import fit
 
 
 def as_table(value: Any) -> pa.Table | None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from millstream.runtime.sources.decimals import decimals
 
 REFUSALS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 """What Arrow raises for a value that does not fit."""
@@ -38,13 +41,17 @@ def from_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     types = pa.types
     if types.is_decimal(kind):
         # A float is read by its shortest text: 1.10 is meant, not the binary fraction next to it.
-        return from_text([v if v is None or isinstance(v, str) else str(v) for v in values], kind)
+        return from_text([_written(v) for v in values], kind)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_temporal(kind)):
         return pa.array(values, kind)
     # In a mixed list Arrow's first value decides for all: it would make 1.0 of True, a day of a time stamp.
     sorts = set(map(type, values))
     if bool in sorts:
         raise TypeError("true or false where a number is expected")
+    if any(
+        issubclass(sort, dict | list | tuple) for sort in sorts
+    ):  # Arrow would follow one that holds itself for ever
+        raise TypeError("several values where one is expected")
     if dt.date in sorts and any(issubclass(sort, dt.datetime) for sort in sorts):
         raise TypeError("dates among time stamps")
     guessed = pa.array(values)
@@ -58,6 +65,14 @@ def from_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return _cast(guessed, kind)
 
 
+def _written(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Number):
+        raise TypeError("no number where one is expected")
+    return str(value)
+
+
 def from_text(values: Any, kind: pa.DataType) -> pa.Array:
     """Text, a list or an Arrow array, as an array of type `kind`; blanks around it count only for text.
 
@@ -69,6 +84,8 @@ def from_text(values: Any, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return text.cast(kind)
     text = pc.utf8_trim_whitespace(text)
+    if pa.types.is_decimal(kind):
+        return decimals(text, kind)
     if not pa.types.is_timestamp(kind):
         return text.cast(kind)
     try:

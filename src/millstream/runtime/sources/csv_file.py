@@ -16,8 +16,8 @@ from millstream.runtime.sources.conform import check_names
 from millstream.runtime.sources.contents import contents, count_lines, is_utf8, printable, unreadable_file
 from millstream.runtime.sources.convert import from_column, from_text
 from millstream.runtime.sources.csv_rows import CsvRow, csv_rows
-from millstream.runtime.sources.fit import fit
-from millstream.runtime.sources.stamps import micros, stamp_schema
+from millstream.runtime.sources.stamps import micros, text_schema
+from millstream.runtime.sources.to_schema import fit
 
 _PARSE = {"newlines_in_values": True}
 _CONVERT = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
@@ -62,7 +62,7 @@ def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
     first = next(csv_rows(data.partition(b"\n")[0].decode("utf-8", "surrogateescape")), None)
     if first is None or len(set(first.fields)) < len(first.fields):
         return None
-    texts = stamp_schema(schema)
+    texts = text_schema(schema)
     try:
         table = pa_csv.read_csv(
             pa.BufferReader(data),

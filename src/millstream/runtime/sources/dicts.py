@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from millstream.runtime.batch import Batch, Unreadable
 from millstream.runtime.sources.convert import REFUSALS, from_values
-from millstream.runtime.sources.fit import fit
 from millstream.runtime.sources.raw import row_json, shown
+from millstream.runtime.sources.to_schema import fit
 
 
 def infer(rows: Sequence[Any]) -> pa.Schema | None:
@@ -93,7 +93,8 @@ def _number_type(numbers: list[Any]) -> pa.DataType:
     decimals = [number for number in numbers if isinstance(number, Decimal) and number.is_finite()]
     if not decimals:
         return pa.int64()
-    return pa.decimal128(38, max(0, *(-int(number.as_tuple().exponent) for number in decimals)))
+    places = max(0, *(-int(number.as_tuple().exponent) for number in decimals))
+    return pa.decimal128(38, min(places, 38))
 
 
 def _plain_type(value: Any) -> pa.DataType | None:

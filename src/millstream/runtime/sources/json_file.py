@@ -1,4 +1,4 @@
-"""JSON lines: one object a line. Arrow's reader first; if it balks, line by line.
+"""JSON lines: one object per line. Arrow's reader first; if it balks, line by line.
 
 A missing key is a null, a key that the schema does not name is ignored. Dates and times are ISO text;
 decimals are numbers or text, and keep every digit.
@@ -18,6 +18,7 @@ import pyarrow.json as pa_json
 from millstream.runtime.batch import Batch, Unreadable
 from millstream.runtime.sources.contents import contents, count_lines, is_utf8, printable
 from millstream.runtime.sources.convert import from_column
+from millstream.runtime.sources.decimals import far
 from millstream.runtime.sources.dicts import fit_dicts, infer
 from millstream.runtime.sources.stamps import text_type
 
@@ -51,6 +52,8 @@ def read(path: Path, schema: pa.Schema) -> Batch:
 def _read_fast(data: bytes, schema: pa.Schema) -> pa.Table | None:
     """All rows, or None unless every line is one row that fits."""
     if not all(field.nullable for field in schema):
+        return None
+    if any(pa.types.is_decimal(field.type) for field in schema) and far(data):
         return None
     # Arrow's JSON reader takes dates for day numbers and drops zones; text is converted by our own rules.
     texts = [f.with_type(pa.string()) if pa.types.is_temporal(f.type) else f for f in schema]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 
 from millstream.core.errors import SourceError, nearest
 from millstream.state.paths import local_path
@@ -45,11 +46,28 @@ def names_in(path: Path, pattern: str) -> list[str]:
     """
     if path.is_file():
         return [path.name]
+    start = len(path.parts)
     try:
-        found = [file.relative_to(path) for file in path.glob(pattern) if file.is_file()]
+        found = [file.parts[start:] for file in path.glob(pattern) if file.is_file()]
     except OSError as error:
         raise SourceError(f'folder "{path}" cannot be listed: {error}', hint="Check its permissions.") from error
-    return sorted(name.as_posix() for name in found if not any(part.startswith((".", "_")) for part in name.parts))
+    return sorted("/".join(parts) for parts in found if not any(part.startswith((".", "_")) for part in parts))
+
+
+def would_name(path: Path, pattern: str, file: Path) -> bool:
+    """Would a file, if it were there, be one of those that `names_in` names?
+
+    >>> would_name(Path("/in"), "*", Path("/in/a.csv")), would_name(Path("/in"), "*", Path("/in/b/a.csv"))
+    (True, False)
+    >>> would_name(Path("/in"), "**/*.csv", Path("/in/b/a.csv")), would_name(Path("/in"), "*/*", Path("/in/b/a.csv"))
+    (True, True)
+    """
+    if not file.is_relative_to(path):
+        return False
+    wanted, parts = [*PurePath(pattern).parts], [*file.relative_to(path).parts]
+    if "**" in wanted:
+        return fnmatchcase(parts[-1], wanted[-1]) and len(parts) >= len([one for one in wanted if one != "**"])
+    return len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted))
 
 
 def format_of(path: Path, pattern: str) -> str:

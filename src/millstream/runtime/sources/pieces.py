@@ -25,7 +25,7 @@ class Pieces:
         """Cut to `epoch_rows` rows, or not at all."""
         if epoch_rows is not None and (not isinstance(epoch_rows, int) or epoch_rows < 1):
             raise SourceError(
-                f"epoch_rows={epoch_rows!r} is not positive", hint="Give a whole number of rows an epoch, or None."
+                f"epoch_rows={epoch_rows!r} is not positive", hint="Give a whole number of rows per epoch, or None."
             )
         self._epoch_rows = epoch_rows
         self._batch: Batch | None = None

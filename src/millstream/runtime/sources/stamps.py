@@ -12,9 +12,12 @@ _STAMP = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?
 _ZONED = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 
 
-def stamp_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema to read text with: time stamps stay text, since Arrow's readers are partial to zones."""
-    return pa.schema([field.with_type(pa.string()) if pa.types.is_timestamp(field.type) else field for field in schema])
+def text_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema to read text with: time stamps stay text, since Arrow's readers are partial to zones, and decimals."""
+    stay = (pa.types.is_timestamp, pa.types.is_decimal)
+    return pa.schema(
+        [field.with_type(pa.string()) if any(is_(field.type) for is_ in stay) else field for field in schema]
+    )
 
 
 def micros(column: pa.ChunkedArray) -> pa.DataType:

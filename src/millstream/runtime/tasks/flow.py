@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -81,11 +81,26 @@ class Flow:
             if is_stop(self.program.nodes[reader]):
                 self.waiting.setdefault((reader, port), []).append(rows)
                 continue
-            if reader not in self.passing:
-                self.passing[reader] = self.program.operator(reader)
-                give_tables(self.passing[reader], self.order.storage, self.order.tables)
-            for table in self.passing[reader].take(port, rows):
+            for table in self._passing(reader).take(port, rows):
                 self.leave(reader, table)
+
+    def send(self, i: int, operator: Operator) -> None:
+        """What node `i` has for readers of its outlets leaves."""
+        sent, operator.sent = operator.sent, []
+        if not sent:
+            return
+        outlets = self.program.outlets[i]
+        for outlet, rows in sent:
+            for reader in outlets.get(outlet, ()):
+                for table in self._passing(reader).take(0, rows):
+                    self.leave(reader, table)
+
+    def _passing(self, reader: int) -> Operator:
+        """The operator of a stateless node in this task."""
+        if reader not in self.passing:
+            self.passing[reader] = self.program.operator(reader)
+            give_tables(self.passing[reader], self.order.storage, self.order.tables)
+        return self.passing[reader]
 
     def parcels(self) -> Iterator[Parcel]:
         """What must travel: rows or reduced segments for the stops ahead, and the report."""
@@ -99,7 +114,16 @@ class Flow:
 
     def note(self, i: int, operator: Operator) -> None:
         """Keep an operator's meter and what it set apart."""
-        add_meter(self.report.meters, i, asdict(operator.meter))
+        add_meter(self.report.meters, i, operator.meter.figures())
+        for outlet, figures in operator.counts.items():
+            for reader in self.program.outlets[i].get(outlet, ()):
+                add_meter(self.report.meters, reader, figures)
+        for outlet, number in operator.open_by_outlet.items():
+            for reader in self.program.outlets[i].get(outlet, ()):
+                add_meter(self.report.meters, reader, {"open_windows": number})
+        for outlet, one in operator.apart:
+            for reader in self.program.outlets[i].get(outlet, ()):
+                self.outcome.rejected.setdefault(id(self.program.nodes[reader]), []).append(one)
         self.outcome.collect(self.program.nodes[i], operator)
 
     def _for_stop(self, i: int, port: int, rows: pa.Table) -> Iterator[Parcel]:
@@ -113,13 +137,13 @@ class Flow:
             return
         columns = node.meets_on()
         operator.progress = list(self.order.before[i])
-        operator.take(port, rows)
-        for segment in operator.store.segments:
+        segments, facts = operator.reduce(port, rows)
+        for segment in segments:
             for partition, tables in split_segment(segment.tables, columns, program.partitions):
                 yield Parcel(partition, i, port, "segment", pack_tables(tables))
-        if operator.store.facts:
+        if facts:
             for partition in range(program.partitions):
-                yield Parcel(partition, i, port, "facts", pack_facts(operator.store.facts))
+                yield Parcel(partition, i, port, "facts", pack_facts(facts))
         self.note(i, operator)
 
     def _stage_results(self) -> None:
@@ -132,6 +156,8 @@ class Flow:
 
     def _stage_apart(self) -> None:
         """Late and rejected rows go to every query that reads the stream they came in."""
+        if self.outcome.clean:
+            return
         for number, target in enumerate(self.program.targets):
             for output, table in (("late", late_table), ("rejected", rejected_table)):
                 rows = table(target.node, self.outcome, self.order.sequence)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from millstream.ops.operator import Operator
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import drawn
+from millstream.plan.state_text import state_text
 from millstream.runtime.batch import Sink
 from millstream.runtime.compile import compile_node
 
@@ -28,6 +29,13 @@ class Target:
     node: nodes.Node
     sinks: dict[str, list[Sink]] = field(default_factory=dict[str, list[Sink]])
     """By output: results, late, rejected."""
+    plain: nodes.Node | None = None
+    """As the query would be computed by itself; None: as it is."""
+
+    @property
+    def alone(self) -> nodes.Node:
+        """As the query would be computed by itself."""
+        return self.plain or self.node
 
 
 @dataclass
@@ -39,7 +47,7 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was worked out by identity: nodes are others where the program arrives."""
-        return {"targets": self.targets, "partitions": self.partitions}
+        return {"targets": [replace(one, plain=None) for one in self.targets], "partitions": self.partitions}
 
     @cached_property
     def nodes(self) -> list[nodes.Node]:
@@ -62,6 +70,16 @@ class Program:
         for i, node in enumerate(self.nodes):
             for port, below in enumerate(nodes.inputs(node)):
                 out[self.index[id(below)]].append((i, port))
+        return out
+
+    @cached_property
+    def outlets(self) -> dict[int, dict[int, list[int]]]:
+        """For each node whose readers have outlets of their own: the readers of each outlet."""
+        out: dict[int, dict[int, list[int]]] = {}
+        for i, node in enumerate(self.nodes):
+            if (outlet := node.reads_outlet()) is not None:
+                below = self.index[id(nodes.inputs(node)[0])]
+                out.setdefault(below, {}).setdefault(outlet, []).append(i)
         return out
 
     @cached_property
@@ -89,6 +107,16 @@ class Program:
         """A name for each node that is the same for the same plan in every run."""
         return [hashlib.sha1(plan_text(node).encode()).hexdigest()[:12] for node in self.nodes]
 
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """By query: its plan as text, for people."""
+        return {target.name: plan_text(target.alone) for target in self.targets}
+
+    @cached_property
+    def state_texts(self) -> dict[str, str]:
+        """By query: what its state depends on."""
+        return {target.name: state_text(target.alone) for target in self.targets}
+
     def operator(self, i: int) -> Operator:
         """A fresh operator for a node."""
         return compile_node(self.nodes[i].settled(), _ignore)
@@ -96,8 +124,7 @@ class Program:
 
 def grows(program: Program) -> bool:
     """Is there a landmark? The last bound closes windows of it that the end, which comes after, does not."""
-    found = (node.windows for node in program.nodes if isinstance(node, nodes.Aggregate))
-    return any(window.grows for windows in found for window in windows)
+    return any(window.grows for node in program.nodes for window in node.spans())
 
 
 def is_stop(node: nodes.Node) -> bool:

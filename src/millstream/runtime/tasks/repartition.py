@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.ops.as_of import SIDES
 from millstream.ops.join.held import opened
+from millstream.ops.join.spec import Layout
 from millstream.plan import nodes
 from millstream.runtime.durable.ledger import Ledger
 from millstream.runtime.tasks.cut import covering, split_segment
@@ -60,7 +61,7 @@ class _Moved:
 def _moved(
     storage: Storage, node: nodes.Node, saved: Sequence[SavedSegment], before: int, now: int
 ) -> Iterator[_Moved]:
-    if isinstance(node, nodes.Join):
+    if isinstance(node, nodes.Join | nodes.SharedJoin):
         yield from _of_join(storage, node, saved, before, now)
     elif isinstance(node, nodes.TwoSided):
         yield from _of_two_sides(storage, node, saved, now)
@@ -69,19 +70,20 @@ def _moved(
 
 
 def _of_join(
-    storage: Storage, node: nodes.Join, saved: Sequence[SavedSegment], before: int, now: int
+    storage: Storage, node: nodes.Join | nodes.SharedJoin, saved: Sequence[SavedSegment], before: int, now: int
 ) -> Iterator[_Moved]:
     """The rows of each side, each once though several partitions had it, to where they meet now."""
+    layout = Layout(node.keys, node.near())
     for one in saved:
         tables = {name: read_table(storage, written.key) for name, written in one.tables.items()}
         side = next(i for i, name in enumerate(SIDES) if name in tables)
-        held = opened(Segment(tables, one.low, one.high), side)
+        held = opened(Segment(tables, one.low, one.high), side, layout)
         keep = original(node, side, held.rows, before, one.partition)
         rows = held.rows.append_column(_PLACE, pa.array(np.arange(held.rows.num_rows))).filter(pa.array(keep))
         for partition, part in shares(node, side, rows, now):
             mask = np.zeros(held.rows.num_rows, dtype=np.bool_)
             mask[part[_PLACE].to_numpy()] = True
-            segment = held.where(mask).segment(side)
+            segment = held.where(mask).segment(side, layout)
             yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
 
 
@@ -94,15 +96,18 @@ def _of_two_sides(storage: Storage, node: nodes.TwoSided, saved: Sequence[SavedS
 
 
 def _cut(storage: Storage, saved: Sequence[SavedSegment], columns: Sequence[str], partitions: int) -> Iterator[_Moved]:
-    """The segments' tables of one part and shape joined, and cut by partition."""
-    shapes: dict[tuple[int, tuple[str, ...]], list[SavedSegment]] = {}
+    """The segments' tables of one part and shape joined, and cut by partition.
+
+    Tables say of what form they are; those of one form are joined.
+    """
+    shapes: dict[Any, list[tuple[SavedSegment, dict[str, pa.Table]]]] = {}
     for one in saved:
-        shapes.setdefault((one.part, tuple(sorted(one.tables))), []).append(one)
-    for (part, names), found in shapes.items():
-        joined = {
-            name: pa.concat_tables([read_table(storage, one.tables[name].key) for one in found]) for name in names
-        }
-        low, high = min(one.low for one in found), max(one.high for one in found)
+        tables = {name: read_table(storage, written.key) for name, written in sorted(one.tables.items())}
+        shape = tuple((name, table.schema.serialize().to_pybytes()) for name, table in tables.items())
+        shapes.setdefault((one.part, shape), []).append((one, tables))
+    for (part, _), found in shapes.items():
+        joined = {name: pa.concat_tables([tables[name] for _, tables in found]) for name in found[0][1]}
+        low, high = min(one.low for one, _ in found), max(one.high for one, _ in found)
         for partition, tables in split_segment(joined, columns, partitions):
             covers = covering(tables, Segment(tables, low, high))
             yield _Moved(part, partition, covers.low, covers.high, tables)

@@ -20,12 +20,12 @@ from millstream.plan import nodes
 
 def spread(node: nodes.Node) -> bool:
     """Has a stop work for all partitions, and not for one only?"""
-    return bool(node.meets_on()) or (isinstance(node, nodes.Join) and (_by_coordinate(node) or _by_slice(node)))
+    return bool(node.meets_on()) or (isinstance(node, nodes.TwoSided) and (_by_coordinate(node) or _by_slice(node)))
 
 
 def copies(node: nodes.Node) -> bool:
     """May a row go to several partitions?"""
-    return isinstance(node, nodes.Join) and not node.keys and not _by_coordinate(node)
+    return isinstance(node, nodes.TwoSided) and not node.keys and not _by_coordinate(node)
 
 
 def shares(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
@@ -51,49 +51,44 @@ def original(node: nodes.Node, port: int, rows: pa.Table, partitions: int, parti
 
 def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list[np.ndarray]:
     """The partitions of each row: the first, and the others it may go to."""
-    if not isinstance(node, nodes.Join) or node.keys:
+    if not isinstance(node, nodes.TwoSided) or node.keys:
         return [partition_of([rows[name] for name in node.meets_on(port)], rows.num_rows, partitions)]
     at, known = _coordinates(node, port, rows)
     if _by_coordinate(node):
         return [np.where(known, at % partitions, 0)]
     low, high = _ends(node, port)
     width = high - low + 1
-    if port == _at_home(node):
+    if port == node.home():
         return [np.where(known, (at // width) % partitions, 0)]
     return [np.where(known, ((at + end) // width) % partitions, 0) for end in (low, high)]
 
 
-def _by_coordinate(node: nodes.Join) -> bool:
+def _by_coordinate(node: nodes.TwoSided) -> bool:
     """Must partners have one coordinate: the same time, or the same tumbling window?"""
-    near = nodes.near_of(node)
+    near = node.near()
     return near is not None and near.reach.low == near.reach.high == 0
 
 
-def _by_slice(node: nodes.Join) -> bool:
-    near = nodes.near_of(node)
+def _by_slice(node: nodes.TwoSided) -> bool:
+    near = node.near()
     # Where both sides' rows may leave alone, none may be in two places.
-    return near is not None and None not in (near.reach.low, near.reach.high) and node.how != "full"
+    return near is not None and None not in (near.reach.low, near.reach.high) and node.home() is not None
 
 
-def _at_home(node: nodes.Join) -> int:
-    """The side whose rows are in one place: the one of which rows without a partner leave."""
-    return 0 if node.how in ("left", "semi", "anti") else 1
-
-
-def _ends(node: nodes.Join, port: int) -> tuple[int, int]:
+def _ends(node: nodes.TwoSided, port: int) -> tuple[int, int]:
     reach = _near(node).reach_of(port)
     assert reach.low is not None
     assert reach.high is not None
     return reach.low, reach.high
 
 
-def _near(node: nodes.Join) -> Near:
-    near = nodes.near_of(node)
+def _near(node: nodes.TwoSided) -> Near:
+    near = node.near()
     assert near is not None
     return near
 
 
-def _coordinates(node: nodes.Join, port: int, rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+def _coordinates(node: nodes.TwoSided, port: int, rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """Rows' coordinates, and which of them have one; the join rejects the others wherever they are."""
     near = _near(node)
     column = rows[near.names[port]]

@@ -103,7 +103,7 @@ def _run_stops(
                 flow.leave(i, leaving)
             if copies(node):  # a row may be in several partitions; it is accepted in one
                 first = original(node, port, table, program.partitions, partition)
-                operator.meter.accepted -= len(first) - int(first.sum())
+                operator.copied(port, table.filter(pa.array(~first)))
         for port in range(len(operator.progress)):
             for table in operator.take(port, pa.concat_tables(some)) if (some := rows.get((i, port))) else ():
                 flow.leave(i, table)
@@ -115,6 +115,7 @@ def _run_stops(
         turn = Turn(let=order.let, place=partition, places=places, number=order.sequence)
         for table in operator.release(turn):
             flow.leave(i, table)
+        flow.send(i, operator)
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 
@@ -146,12 +147,16 @@ def open_state(operator: Operator, order: Order, i: int, partition: int) -> Load
     loaded: Loaded = {}
     held = operator.stores
     for saved in order.state.get((i, partition), []):
+        if saved.part >= len(held):
+            continue  # nobody reads it any more
         tables = {name: read_table(order.storage, written.key) for name, written in saved.tables.items()}
         segment = Segment(tables, saved.low, saved.high)
         held[saved.part].segments.append(segment)
         loaded |= {id(table): (table, saved.tables[name]) for name, table in tables.items()}
     for part, facts in order.facts.get((i, partition), {}).items():
-        held[part].facts = dict(facts)
+        if part < len(held):
+            held[part].facts = dict(facts)
+    operator.opened()
     return loaded
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -17,3 +18,11 @@ class SparkArrivals(Arrivals):
     frame: DataFrame | None = None
     tags: Tags = field(default_factory=lambda: Tags({}, {}))
     """Of the streams in the frame."""
+    again: Callable[[], DataFrame | None] = lambda: None
+    """Makes a frame of the same rows that reads only the columns that are asked for; None where that cannot be."""
+
+    def scanned(self) -> DataFrame:
+        """The rows that Spark reads, in the way that costs least where only some columns are needed."""
+        assert self.frame is not None
+        found = self.again()
+        return self.frame if found is None else found

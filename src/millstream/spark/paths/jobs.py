@@ -11,7 +11,7 @@ from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
 from millstream.runtime.tasks.program import Program
 from millstream.spark.paths.arrivals import SparkArrivals
-from millstream.spark.paths.row_paths import Collector, Entered, Reduced, RowPath, Straight
+from millstream.spark.paths.row_paths import Collector, Entered, Few, Reduced, RowPath, Straight
 
 
 class SparkJobs:
@@ -24,17 +24,25 @@ class SparkJobs:
 
     def step(self, program: Program, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
         """Rows enter and meet; `what` is shown in Spark's own pages."""
-        _, paths = self._of(program)
-        path = next(path for path in paths if path.refused(order, arrivals) is None)
-        return path(order, arrivals, what)
+        collect, paths = self._of(program)
+        reports: list[Report] | None = None
+        for path in paths:
+            if reports is None and path.refused(order, arrivals) is None:
+                reports = path(order, arrivals, what)
+        assert reports is not None, "the last path takes all rows"
+        collect.took(reports)
+        return reports
 
     def learn(self, program: Program, order: Order, what: str) -> list[Report]:
-        """No rows: operators only learn what is known."""
-        return self._of(program)[0].learn(order, what)
+        """No rows: operators only learn what is known; where they keep little, the driver does it itself."""
+        collect, (few, *_) = self._of(program)
+        assert isinstance(few, Few)
+        return few.learn(order) if few.little(order) is None else collect.learn(order, what)
 
     def _of(self, program: Program) -> tuple[Collector, Sequence[RowPath]]:
         """The paths of a program, best first; worked out once."""
         if self._made is None or self._made[0].program is not program:
             collect = Collector(self._spark, program)
-            self._made = (collect, (Reduced(collect, self._settings), Straight(collect), Entered(collect)))
+            paths = Few(collect), Reduced(collect, self._settings), Straight(collect), Entered(collect)
+            self._made = collect, paths
         return self._made

@@ -1,8 +1,8 @@
 """Reduction in Spark: partials by (group, pane) with native functions, so that rows never leave the JVM.
 
-It fits one query whose rows go straight from a stream to a window aggregate with native partials. Late, rejected
-and filtered rows are grouped apart and only counted; the few that are late or rejected are fetched by a second job.
-Everything else goes the general way, where kernels reduce the rows (see `runtime/tasks/task.py`).
+It fits programs whose rows go from one stream to one store of panes with native partials, for any number of queries.
+Late, rejected and filtered rows are grouped apart and only counted; the few that are late or rejected are fetched by a
+second job. Everything else goes the general way, where kernels reduce the rows (see `runtime/tasks/task.py`).
 
 Partials are shuffled twice: by (group, pane) to be combined, and by group to meet the group's other panes. Tumbling
 windows are single panes that need not meet, so the first shuffle will do; their state is then laid out by *cells*,
@@ -25,25 +25,21 @@ from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.quote import quoted
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
-from millstream.ops.windowing.paned import Paned
-from millstream.ops.windowing.smoothed import computing
+from millstream.ops.panes.lifted import BITS
+from millstream.ops.panes.spec import StoreSpec
 from millstream.plan import nodes
+from millstream.runtime.compile_panes import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
 from millstream.state.manifest import GROUPS
 
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
+MOST_STORES = 4
+"""Spark reads the rows once for each store: above so many, kernels read them once for all."""
 APART, HIGH = "__ms_apart", "__ms_high"
-_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-_NATIVE: dict[str, Callable[[str], list[str]]] = {
-    "count": lambda x: [f"count({x})"],
-    "sum": lambda x: [f"count({x})", f"sum({x} & 4294967295L)", f"sum(shiftright({x}, 32))"],
-    "avg": lambda x: [f"count({x})", f"sum({x} & 4294967295L)", f"sum(shiftright({x}, 32))"],
-    "min": lambda x: [f"min({x})"],
-    "max": lambda x: [f"max({x})"],
-}
 
 
 @dataclass(frozen=True)
@@ -53,23 +49,37 @@ class NativeReduce:
     source: int
     path: tuple[int, ...]
     stop: int
+    counts: bool = True
+    """Are the rows that enter counted here? Where there are several stores, only for the first."""
 
 
-def native_reduce(program: Program) -> NativeReduce | None:
+Natives = tuple[NativeReduce, ...]
+"""One for each store."""
+
+
+def native_reduce(program: Program) -> Natives | None:
     """How Spark itself can reduce this program's rows, if it can."""
     found = why_not_native(program)
     return None if isinstance(found, str) else found
 
 
-def why_not_native(program: Program) -> NativeReduce | str:
+def why_not_native(program: Program) -> Natives | str:
     """How Spark itself can reduce this program's rows, or why it cannot."""
-    stops = list(program.stops())
-    if len(program.targets) != 1 or len(stops) != 1:
-        return "there are several queries, or several operators that keep state"
-    stop, node = stops[0]
-    if program.targets[0].node is not node or not isinstance(node, nodes.Aggregate):
-        return "the query is not an aggregate of windows alone"
-    if (reason := _not_plain(node)) is not None:
+    stops = [i for i, _ in program.stops(1)]
+    if sum(isinstance(node, nodes.Source) for node in program.nodes) != 1 or len(stops) > MOST_STORES:
+        return f"there are several streams, or more than {MOST_STORES} stores"
+    if any(program.levels[program.index[id(target.node)]] == 0 for target in program.targets) or not stops:
+        return "a query reads the rows themselves"
+    found = [_why_not_stop(program, stop, counts=not place) for place, stop in enumerate(stops)]
+    refused = next((one for one in found if isinstance(one, str)), None)
+    return tuple(one for one in found if not isinstance(one, str)) if refused is None else refused
+
+
+def _why_not_stop(program: Program, stop: int, *, counts: bool) -> NativeReduce | str:
+    node = program.nodes[stop]
+    if not isinstance(node, nodes.Panes):
+        return "some rows are not those of an aggregate of windows"
+    if (reason := _not_plain(program, stop)) is not None:
         return reason
     path: list[int] = []
     below, attribute = node.input, node.attribute
@@ -91,7 +101,7 @@ def why_not_native(program: Program) -> NativeReduce | str:
         return "the stream's progress needs a look at every row"
     if below.progress.attribute != attribute or not _ordered(below.schema.field(attribute).type):
         return "the windows are not on the column that progress is measured by"
-    return NativeReduce(program.index[id(below)], tuple(path), stop)
+    return NativeReduce(program.index[id(below)], tuple(path), stop, counts)
 
 
 def _passed(node: nodes.Project, attribute: str) -> str:
@@ -99,47 +109,61 @@ def _passed(node: nodes.Project, attribute: str) -> str:
     return next((one.plain or "" for name, one in node.columns if name == attribute), "")
 
 
-def _not_plain(node: nodes.Aggregate) -> str | None:
-    """Why Spark has no partials for an aggregate; None if it has."""
+def _not_plain(program: Program, stop: int) -> str | None:
+    """Why Spark has no partials for a store; None if it has."""
+    node = program.nodes[stop]
+    assert isinstance(node, nodes.Panes)
     schema = node.input.schema
-    if node.strategy not in ("auto", "paned") or not all(isinstance(w, Sliding) for w in node.windows):
+    if not all(isinstance(window, Sliding) for window in node.spans()):
         return "Spark has no panes for these windows"
     if not _ordered(schema.field(node.attribute).type):
         return f"Spark has no panes on a column of {schema.field(node.attribute).type}"
     for name in node.groups:
-        kind = schema.field(name).type
-        if not (kind in _INTEGERS or pa.types.is_string(kind) or pa.types.is_boolean(kind)):
-            return f"Spark cannot group by {name!r} of {kind} as kernels do"
-    for one in node.aggregates:
-        kinds = [schema.field(a).type for a in one.arguments]
-        if one.call.function not in _NATIVE or one.filter is not None or not all(k in _INTEGERS for k in kinds):
-            filtered = " with a filter" if one.filter is not None else ""
-            return f"Spark has no partials for {one.call.function}({', '.join(map(str, kinds))}){filtered}"
+        if not _groupable(schema.field(name).type):
+            return f"Spark cannot group by {name!r} of {schema.field(name).type} as kernels do"
+    spec = store_spec(node)
+    for call, answer in zip(node.aggregates, spec.answers, strict=True):
+        if answer.place is not None and partial_texts(spec.aggregates[answer.place], schema) is None:
+            kinds = ", ".join(str(schema.field(name).type) for name in call.arguments)
+            return f"Spark has no partials for {call.call.function}({kinds})"
     return None
 
 
+def _groupable(kind: pa.DataType) -> bool:
+    """Does Spark tell apart the values of a type as kernels do?"""
+    types = pa.types
+    plain = kind in INTEGERS or types.is_string(kind) or types.is_boolean(kind) or types.is_date32(kind)
+    return plain or types.is_floating(kind) or types.is_decimal128(kind) or kind == pa.timestamp("us", tz="UTC")
+
+
+def _hashed_alike(kind: pa.DataType) -> bool:
+    """Do Spark and kernels find the same partition for the values of a type?"""
+    types = pa.types
+    return kind in INTEGERS or types.is_string(kind) or types.is_boolean(kind) or types.is_date32(kind)
+
+
 def _ordered(kind: pa.DataType) -> bool:
-    return kind in _INTEGERS or kind == pa.timestamp("us", tz="UTC")
+    return kind in INTEGERS or kind == pa.timestamp("us", tz="UTC") or pa.types.is_date32(kind)
 
 
 def _ticks(name: str, kind: pa.DataType) -> str:
-    return f"unix_micros({quoted(name)})" if pa.types.is_timestamp(kind) else f"cast({quoted(name)} as bigint)"
+    if pa.types.is_timestamp(kind):
+        return f"unix_micros({quoted(name)})"
+    return f"cast({f'unix_date({quoted(name)})' if pa.types.is_date32(kind) else quoted(name)} as bigint)"
 
 
 def layout(program: Program, spark_version: str) -> str:
     """How the state of a program is best laid out, when it is to begin with nothing: by groups, or by cells."""
-    native = native_reduce(program)
-    if native is None:
+    found = list(native_reduce(program) or ())
+    if len(found) != 1:
         return GROUPS
-    node = program.nodes[native.stop]
-    assert isinstance(node, nodes.Aggregate)
-    window = node.windows[0]
-    assert isinstance(window, Sliding)
-    single = len(node.windows) == 1 and window.size == window.slide and bool(node.groups)
-    if node.flush is not None and node.flush.lazy:
-        return GROUPS  # the held rows of a group leave with its next row, which must meet them
+    node = program.nodes[found[0].stop]
+    assert isinstance(node, nodes.Panes)
+    windows = {window for window in node.spans() if isinstance(window, Sliding)}
+    alike = all(one.groups == node.groups for one in node.readings) and bool(node.groups)
+    single = len(windows) == 1 and all(window.size == window.slide for window in windows)
     # Another Spark may hash in another way.
-    return f"cells of Spark {spark_version}" if single else GROUPS
+    return f"cells of Spark {spark_version}" if single and alike and not node.predicates else GROUPS
 
 
 class Reduction:
@@ -147,15 +171,15 @@ class Reduction:
 
     def __init__(self, program: Program, native: NativeReduce, laid_out: str) -> None:
         node, source = program.nodes[native.stop], program.nodes[native.source]
-        assert isinstance(node, nodes.Aggregate)
+        assert isinstance(node, nodes.Panes)
         assert isinstance(source, nodes.Source)
-        operator = computing(program.operator(native.stop))
-        assert isinstance(operator, Paned)
+        spec = store_spec(node)
+        grid = spec.grid
         self.native = native
         self.source = source
         self._partitions = program.partitions
         self._tick = _ticks(*_progressing(source))
-        self._reach = operator.spec.reach
+        self._reach = spec.reach
         self._high = F.expr(self._tick)
         path = [program.nodes[i] for i in native.path]
         # Rows are flagged and get the columns of the first node on the way in one step: Spark analyses the plan anew
@@ -164,29 +188,40 @@ class Reduction:
         self._columns = _columns(path.pop(0)) if at_once else [F.col("*")]
         self._path = [_through(node) for node in path]
         tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
-        offset = f"({tick} - {operator.base}L)"
-        pane = f"(({offset} - pmod({offset}, {operator.pane}L)) div {operator.pane}L)"
+        offset = f"({tick} - {grid.base}L)"
+        pane = f"(({offset} - pmod({offset}, {grid.pane}L)) div {grid.pane}L)"
         good = f"{APART} = {Fate.GOOD:d}"
         names = group_names(node)
         self._keys = [F.expr(f"CASE WHEN {good} THEN {quoted(g)} END").alias(n) for n, g in names.items()]
         self._keys += [F.expr(f"CASE WHEN {good} THEN {pane} END").alias(KEY), F.col(APART)]
-        self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH), *_partials(node)]
+        if node.predicates:
+            bits = [f"if(coalesce({quoted(one)}, false), {1 << i}L, 0L)" for i, one in enumerate(node.predicates)]
+            self._keys.append(F.expr(f"CASE WHEN {good} THEN {' | '.join(bits)} END").alias(BITS))
+        self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH)]
+        self._sums += [F.expr(text).alias(name) for name, text in _partials(spec)]
         self.by_cells = laid_out != GROUPS
-        self._partition = None if self.by_cells else partition_column(node, program.partitions)
+        self.alike = all(_hashed_alike(node.input.schema.field(name).type) for name in node.meets)
+        """Can Spark itself bring partials to where they meet?"""
+        self._partition = None if self.by_cells or not self.alike else partition_column(node, program.partitions)
 
     def in_one_task(self, partials: int | None) -> bool:
         """Should all partitions be taken together, after an epoch with so many partials?"""
         return not self.by_cells and partials is not None and partials <= _FEW
 
-    def __call__(self, frame: DataFrame, order: Order, *, together: bool) -> DataFrame:
-        """The frame's rows as partials, each in the partition of its group, or of its cell; or all in one."""
+    def __call__(self, frame: DataFrame, order: Order, *, together: bool, sent: bool = False) -> DataFrame:
+        """The frame's rows as partials, each in the partition of its group, or of its cell; or all in one.
+
+        With `sent`, somebody else brings them to where they meet.
+        """
         good = self._first(frame, order)
         for through in self._path:
             good = through(good)
         grouped = good.groupBy(*self._keys).agg(*self._sums)
         if together:
             return grouped.coalesce(1)
-        return grouped if self._partition is None else grouped.repartitionById(self._partitions, self._partition)
+        return (
+            grouped if self._partition is None or sent else grouped.repartitionById(self._partitions, self._partition)
+        )
 
     def _first(self, frame: DataFrame, order: Order) -> DataFrame:
         return frame.select(*self._columns, self._apart(order).alias(APART), self._high.alias(HIGH))
@@ -209,18 +244,17 @@ class Reduction:
         return frame.filter(self._apart(order) != int(Fate.GOOD))
 
 
-def group_names(node: nodes.Aggregate) -> dict[str, str]:
+def group_names(node: nodes.Panes) -> dict[str, str]:
     """What groups are called among partials: names of theirs may hold what `mapInArrow` cannot read."""
     return {f"__ms_g{i}": name for i, name in enumerate(node.groups)}
 
 
-def _partials(node: nodes.Aggregate) -> Iterator[Column]:
-    for i, one in enumerate(node.aggregates):
-        argument = quoted(one.arguments[0]) if one.arguments else "*"
-        if one.call.function in ("sum", "avg"):
-            argument = f"cast({argument} as bigint)"
-        for j, text in enumerate(_NATIVE[one.call.function](argument)):
-            yield F.expr(text).alias(f"__ms_a{i}_{j}")
+def _partials(spec: StoreSpec) -> Iterator[tuple[str, str]]:
+    """The partial columns of a store: their names, and what they are."""
+    for i, one in enumerate(spec.aggregates):
+        texts = partial_texts(one, spec.row_schema)
+        assert texts is not None
+        yield from ((f"__ms_a{i}_{j}", text) for j, text in enumerate(texts))
 
 
 def _progressing(source: nodes.Source) -> tuple[str, pa.DataType]:
@@ -250,10 +284,11 @@ def _columns(node: nodes.Node) -> list[Column]:
     return [F.expr(text).alias(name) for name, text in texts]
 
 
-def partition_column(node: nodes.Aggregate, partitions: int) -> Column:
-    """The partition that a row of partials belongs to, by its groups."""
-    if not node.groups:
+def partition_column(node: nodes.Panes, partitions: int) -> Column:
+    """The partition that a row of partials belongs to, by the groups that it must meet others of."""
+    if not node.meets:
         return F.pmod(F.col(APART), F.lit(1))
-    kinds = [node.input.schema.field(name).type for name in node.groups]
-    hashed = partition(list(group_names(node)), kinds, partitions)
+    kinds = [node.input.schema.field(name).type for name in node.meets]
+    named = {name: short for short, name in group_names(node).items()}
+    hashed = partition([named[name] for name in node.meets], kinds, partitions)
     return F.when(F.col(APART) == int(Fate.GOOD), hashed).otherwise(0)

@@ -5,15 +5,20 @@ All lead to the same state and the same results. They differ in how often rows p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.settings import Settings
+from millstream.plan import nodes
+from millstream.runtime.durable.jobs import LocalJobs
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
 from millstream.runtime.tasks.program import Program
+from millstream.spark.local_session import settings_of
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.direct import why_not_direct
 from millstream.spark.paths.frames import (
@@ -26,13 +31,18 @@ from millstream.spark.paths.frames import (
     meeting,
     numbered,
 )
-from millstream.spark.paths.partials import reducing
+from millstream.spark.paths.partials import reducing, sending
 from millstream.spark.paths.reduce import Reduction, why_not_native
-from millstream.spark.session import settings_of
+from millstream.state.manifest import GROUPS
 
 # Below so many rows an epoch says little; above, reducing must make of three rows one partial at least.
 _MANY = 50_000
 _WORTH = 3
+_NAMED = 5
+FEW_ROWS = 10_000
+"""So many rows the driver takes in itself."""
+FEW_KEPT = 100_000
+"""So many rows of state it opens for that."""
 
 
 class RowPath(Protocol):
@@ -45,8 +55,8 @@ class RowPath(Protocol):
         """Why the rows of this epoch cannot take this way; None if they can."""
         ...
 
-    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
-        """Bring the rows to where they meet; `what` is shown in Spark's own pages."""
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report] | None:
+        """Bring the rows to where they meet; `what` is shown in Spark's own pages. None: they must go another way."""
         ...
 
 
@@ -56,11 +66,22 @@ class Collector:
     def __init__(self, spark: SparkSession, program: Program) -> None:
         self.spark = spark
         self.program = program
+        self.rows: int | None = None
+        """How many rows the last epoch had; None before the first."""
+
+    def took(self, reports: Sequence[Report]) -> None:
+        """Note how many rows an epoch had."""
+        entrances = [i for i, node in enumerate(self.program.nodes) if isinstance(node, nodes.Source)]
+        self.rows = sum(report.meters.get(i, {}).get("rows_in", 0) for report in reports for i in entrances)
+
+    def describe(self, what: str) -> None:
+        """Say in Spark's own pages what the next job is."""
+        queries = ", ".join([target.name for target in self.program.targets][:_NAMED])
+        self.spark.sparkContext.setJobDescription(f"millstream {queries}: {what}")
 
     def __call__(self, frame: DataFrame, what: str) -> list[Report]:
         """Run a job; its rows are reports."""
-        queries = ", ".join(target.name for target in self.program.targets)
-        self.spark.sparkContext.setJobDescription(f"millstream {queries}: {what}")
+        self.describe(what)
         return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
 
     def levels(self, order: Order, frame: DataFrame, first: int) -> DataFrame:
@@ -80,6 +101,42 @@ class Collector:
         return self(self.levels(order, settled, 2), what)
 
 
+class Few:
+    """The driver itself takes in epochs of few rows: a job with its shuffles and workers costs more than that."""
+
+    words = "few rows: taken in by the driver"
+
+    def __init__(self, collect: Collector) -> None:
+        self._collect = collect
+        self._local = LocalJobs()
+
+    def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
+        """Why the rows of this epoch cannot take this way."""
+        if arrivals.frame is None:
+            return "Spark reads none of the rows"
+        return self.little(order) if order.layout == GROUPS else "the state is laid out by Spark"
+
+    def little(self, order: Order) -> str | None:
+        """Why there is too much for the driver; None if there is not."""
+        if self._collect.rows is None or self._collect.rows > FEW_ROWS:
+            return f"the epoch before had more than {FEW_ROWS} rows, or there was none"
+        kept = sum(table.rows for some in order.state.values() for one in some for table in one.tables.values())
+        return None if kept <= FEW_KEPT else f"{kept} rows of state are more than {FEW_KEPT}"
+
+    def learn(self, order: Order) -> list[Report]:
+        """No rows: operators only learn what is known."""
+        return self._local.learn(self._collect.program, order, "")
+
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report] | None:
+        """One small job that fetches the rows; None if they are more than the driver should take."""
+        assert arrivals.frame is not None
+        self._collect.describe(f"{what}, few rows")
+        rows = arrivals.frame.limit(FEW_ROWS + 1).toArrow()
+        if rows.num_rows > FEW_ROWS:
+            return None
+        return self._local.take(self._collect.program, order, arrivals.tags.read(rows.to_batches()), arrivals.local)
+
+
 class Reduced:
     """Spark reduces the rows to partials by group and pane; only partials reach Python."""
 
@@ -88,46 +145,56 @@ class Reduced:
     def __init__(self, collect: Collector, settings: Settings) -> None:
         self._collect = collect
         self._settings = settings
-        self._native = why_not_native(collect.program)
-        self._reduction: Reduction | None = None
+        self._natives = why_not_native(collect.program)
+        self._reductions: list[Reduction] = []
         self._partials: int | None = None
         self._scattered = False
         """Almost every row is a partial of its own: shuffling those twice costs more than handing rows to kernels."""
 
     def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
         """Why the rows of this epoch cannot take this way."""
-        if isinstance(self._native, str):
-            return self._native
+        if isinstance(self._natives, str):
+            return self._natives
         if arrivals.frame is None or arrivals.local:
             return "the driver reads some of the rows"
         if settings_of(arrivals.frame.sparkSession) != self._settings:
             return "the session's ANSI mode or time zone has changed since the engine was made"
-        if self._reduction is None:  # made once: each column costs many calls to the JVM
-            self._reduction = Reduction(self._collect.program, self._native, order.layout)
-        if self._scattered and not self._reduction.by_cells:
+        if not self._reductions:  # made once: each column costs many calls to the JVM
+            self._reductions = [Reduction(self._collect.program, one, order.layout) for one in self._natives]
+        if self._scattered and not self._reductions[0].by_cells:
             return "almost every row is a partial of its own"
         return None
 
     def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
         """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
-        frame, reduction, program = arrivals.frame, self._reduction, self._collect.program
-        assert frame is not None
-        assert reduction is not None
-        native = reduction.native
-        together = reduction.in_one_task(self._partials)
-        partials = reduction(frame, order, together=together)
-        met = partials.mapInArrow(reducing(program, order, native, together=together), PARCEL)
-        reports = self._collect(met, what)
+        frame, program = arrivals.scanned(), self._collect.program
+        reports = self._collect(self._collect.levels(order, *self._met(frame, order)), what)
         self._partials = sum(report.partials for report in reports)
-        rows = sum(report.meters.get(native.source, {}).get("rows_in", 0) for report in reports)
-        self._scattered = rows >= _MANY and self._partials * _WORTH > rows
-        meters = [report.meters.get(i, {}) for report in reports for i in (native.source, native.stop)]
+        first = self._reductions[0]
+        rows = sum(report.meters.get(first.native.source, {}).get("rows_in", 0) for report in reports)
+        self._scattered = rows >= _MANY and self._partials * _WORTH > rows * len(self._reductions)
+        numbers = [first.native.source, *(one.native.stop for one in self._reductions)]
+        meters = [report.meters.get(i, {}) for report in reports for i in numbers]
         if any(meter.get("late", 0) or meter.get("rejected", 0) for meter in meters):
-            bad = reduction.set_apart(frame, order)
+            bad = first.set_apart(frame, order)
             entered = numbered(bad).mapInArrow(entering(program, order, arrivals.tags), PARCEL)
             apart = self._collect(entered, f"{what}, rows set apart")
             reports += [Report(staged=report.staged) for report in apart]
         return reports
+
+    def _met(self, frame: DataFrame, order: Order) -> tuple[DataFrame, int]:
+        """Parcels, and the first level of stops that they have not passed yet."""
+        program, (first, *others) = self._collect.program, self._reductions
+        together = first.in_one_task(self._partials)
+        if not others and (together or first.alike or first.by_cells):
+            partials = first(frame, order, together=together)
+            return partials.mapInArrow(reducing(program, order, first.native, together=together), PARCEL), 2
+        # Kernels address the partials of several stores, and of groups whose values they hash in their own way.
+        made = [
+            one(frame, order, together=together, sent=True).mapInArrow(sending(program, one.native), PARCEL)
+            for one in self._reductions
+        ]
+        return reduce(DataFrame.unionAll, made), 1
 
 
 class Straight:

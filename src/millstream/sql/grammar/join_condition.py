@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from millstream.core.errors import SqlError
 from millstream.core.problem import Problem
-from millstream.sql.expressions import Names, bind, calls, parse, place, refused, write
 from millstream.sql.grammar.text import Piece
+from millstream.sql.statement_expressions import Names, bind, calls, parse, place, refused, write
 
 Tree = exp.Expr
 """A condition over the columns of a pair."""
@@ -24,7 +24,7 @@ _TURNED = {exp.LT: exp.GT, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.GTE: exp.LTE}
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class DistanceLimit:
     """`right − left` is at least, or at most, the sum of some lengths."""
 
     left: str
@@ -42,7 +42,7 @@ class Conditions:
     """What must hold of a pair, in three parts."""
 
     keys: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    limits: list[Limit] = field(default_factory=list[Limit])
+    limits: list[DistanceLimit] = field(default_factory=list[DistanceLimit])
     rest: list[Tree] = field(default_factory=list[Tree])
 
 
@@ -130,7 +130,7 @@ def _key(part: exp.EQ, side_of: Callable[[str], int | None]) -> tuple[str, str] 
             return None
 
 
-def _limit(part: exp.Binary, side_of: Callable[[str], int | None]) -> Limit | None:
+def _limit(part: exp.Binary, side_of: Callable[[str], int | None]) -> DistanceLimit | None:
     """A comparison as a limit on `right − left`, if it is one."""
     found = _linear(exp.Sub(this=part.left, expression=part.right))
     if found is None:
@@ -142,7 +142,7 @@ def _limit(part: exp.Binary, side_of: Callable[[str], int | None]) -> Limit | No
     kind: type[exp.Expr] = type(part)
     if sides[1][1] < 0:  # left − right: the same, turned round
         kind, terms = _TURNED[kind], [(-sign, value) for sign, value in terms]
-    return Limit(
+    return DistanceLimit(
         sides[0][0],
         sides[1][0],
         kind in (exp.GT, exp.GTE),

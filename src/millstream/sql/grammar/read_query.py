@@ -9,14 +9,14 @@ from dataclasses import replace
 from sqlglot import TokenType
 
 from millstream.core.errors import SqlError
-from millstream.sql.expressions import check_syntax
 from millstream.sql.foreign import refuse_grouping_sets, refuse_sub_queries, refuse_with
 from millstream.sql.grammar.cursor import Cursor, typo
 from millstream.sql.grammar.read_from import CLAUSES, read_from, starts_query
-from millstream.sql.grammar.statements import Limit, Name, Order, Query, Select, SetCompare, SetUnion, Window
+from millstream.sql.grammar.statements import Limit, Name, OrderItem, Query, SelectQuery, SetCompare, SetUnion, Window
 from millstream.sql.grammar.text import Piece
 from millstream.sql.grammar.window_clause import window_clause
 from millstream.sql.grammar.window_function import grouped_window
+from millstream.sql.statement_expressions import check_syntax
 
 _DESCENDING = re.compile(r"\s+(asc|desc)?(\s*nulls\s+(first|last))?\s*$", re.IGNORECASE)
 _REFUSED = ("FETCH", "WINDOW", "OFFSET", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "LATERAL", "PIVOT", "TABLESAMPLE")
@@ -91,7 +91,7 @@ def _term(cursor: Cursor) -> Query:
     return _select(cursor)
 
 
-def _select(cursor: Cursor) -> Select:
+def _select(cursor: Cursor) -> SelectQuery:
     start = cursor.at
     cursor.expect("SELECT")
     distinct = cursor.accept("DISTINCT")
@@ -115,7 +115,7 @@ def _select(cursor: Cursor) -> Select:
     _check(
         cursor, items, groups, *(one for one in (where, having, qualify) if one is not None), *(o.piece for o in order)
     )
-    return Select(
+    return SelectQuery(
         piece=cursor.piece(start),
         items=items,
         source=source,
@@ -176,10 +176,10 @@ def _groups(cursor: Cursor) -> tuple[tuple[Piece, ...], list[Window]]:
             return tuple(groups), windows
 
 
-def _order(cursor: Cursor) -> tuple[Order, ...]:
+def _order(cursor: Cursor) -> tuple[OrderItem, ...]:
     if not cursor.accept("ORDER BY"):
         return ()
-    out: list[Order] = []
+    out: list[OrderItem] = []
     while True:
         piece = cursor.until(*CLAUSES, *_REFUSED, commas=True)
         if piece is None:
@@ -189,7 +189,7 @@ def _order(cursor: Cursor) -> tuple[Order, ...]:
         descending = found is not None and (found[1] or "").lower() == "desc"
         if found is not None and (found[3] or "").lower() == "first":
             cursor.problems.append(piece.problem("nulls come last, always", "Leave NULLS FIRST out."))
-        out.append(Order(piece=bare, descending=descending))
+        out.append(OrderItem(piece=bare, descending=descending))
         if not cursor.accept_kind(TokenType.COMMA):
             return tuple(out)
 

@@ -189,7 +189,7 @@ From: TypeAlias = FromName | FromSide | FromQuery | FromUnion | FromJoin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class OrderItem:
     """An item of ORDER BY."""
 
     piece: Piece
@@ -205,7 +205,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Select:
+class SelectQuery:
     """One SELECT. `window` is the clause after an aggregate or after GROUP BY, or `window(…)` in it."""
 
     piece: Piece
@@ -217,7 +217,7 @@ class Select:
     having: Piece | None = None
     qualify: Piece | None = None
     window: Window | None = None
-    order: tuple[Order, ...] = ()
+    order: tuple[OrderItem, ...] = ()
     limit: Limit | None = None
     ctes: tuple[tuple[Name, Query], ...] = ()
 
@@ -245,7 +245,7 @@ class SetCompare:
     ctes: tuple[tuple[Name, Query], ...] = ()
 
 
-Query: TypeAlias = Select | SetUnion | SetCompare
+Query: TypeAlias = SelectQuery | SetUnion | SetCompare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

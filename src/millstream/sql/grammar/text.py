@@ -19,6 +19,8 @@ from millstream.sql.dialect import words
 WINDOW_WORDS = ("RANGE", "SLIDE", "WATTR", "WA", "PATTR", "PA", "RATTR", "SATTR", "GAP", "START", "FLUSH")
 _OPEN = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 _SHUT = set(_OPEN.values())
+_LONGEST = 400
+"""No number that means anything here has as many digits, and Python reads none of some thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,12 @@ def statements(text: str) -> list[Text]:
     [4]
     """
     tokens = tokenize(text)
+    for token in tokens:
+        if token.token_type is TokenType.NUMBER and len(token.text) > _LONGEST:
+            fact = f"a number of {len(token.text)} digits"
+            raise Piece(text, text, token.start, token.end + 1).error(
+                fact, "Write a smaller one, or one with an exponent, as in 1e40."
+            )
     clauses, kept = _set_apart(text, tokens)
     read = list(text)
     for clause in clauses:

@@ -10,7 +10,7 @@ import pyarrow as pa
 VALUE, ERROR = "value", "__ms_error"
 
 
-class Failed(str):
+class NoValue(str):
     """In place of a partial or an answer: why there is none."""
 
     __slots__ = ()
@@ -33,9 +33,9 @@ def marked(kind: pa.DataType) -> bool:
 def packed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values and failures as one array.
 
-    >>> packed([1, Failed("no")], pa.int64()).to_pylist()
+    >>> packed([1, NoValue("no")], pa.int64()).to_pylist()
     [{'value': 1, '__ms_error': None}, {'value': None, '__ms_error': 'no'}]
     """
-    plain = pa.array([None if isinstance(one, Failed) else one for one in values], kind)
-    why = pa.array([str(one) if isinstance(one, Failed) else None for one in values], pa.string())
+    plain = pa.array([None if isinstance(one, NoValue) else one for one in values], kind)
+    why = pa.array([str(one) if isinstance(one, NoValue) else None for one in values], pa.string())
     return pa.StructArray.from_arrays([plain, why], fields=list(failing(kind)))

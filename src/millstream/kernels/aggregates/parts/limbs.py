@@ -11,7 +11,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.aggregates.parts.failed import Failed, packed
+from millstream.kernels.aggregates.parts.failed import NoValue, packed
 from millstream.kernels.ticks import from_ticks
 
 _LOW = np.int64(0xFFFFFFFF)
@@ -99,7 +99,9 @@ def to_integers(limbs: tuple[np.ndarray, ...], what: str) -> pa.Array:
         return pa.array(numbers)
     return packed(
         [
-            value if there else Failed(f"{what} is {value}, which does not fit a 64-bit integer; sum a decimal instead")
+            value
+            if there
+            else NoValue(f"{what} is {value}, which does not fit a 64-bit integer; sum a decimal instead")
             for value, there in zip(to_python(limbs), fit, strict=True)
         ],
         pa.int64(),
@@ -123,4 +125,4 @@ def to_decimals(limbs: tuple[np.ndarray, ...], kind: pa.DataType, what: str) -> 
     values = [(abs(n) < limit, decimal.Decimal(n).scaleb(-kind.scale, _EXACT)) for n in to_python(limbs)]
     if all(fits for fits, _ in values):
         return pa.array([value for _, value in values], kind)
-    return packed([value if fits else Failed(f"{what} is {value}, beyond {kind}") for fits, value in values], kind)
+    return packed([value if fits else NoValue(f"{what} is {value}, beyond {kind}") for fits, value in values], kind)

@@ -41,7 +41,7 @@ class Objects(Algebra):
         """An object for each cell that has a value."""
 
     def lift(self, arguments: Sequence[pa.Array]) -> Work:
-        """An object a row."""
+        """One object per row."""
         rows = len(arguments[0])
         return self.gather(arguments, np.arange(rows), rows)
 
@@ -78,6 +78,29 @@ class Objects(Algebra):
         if a is None or b is None:
             return b if a is None else a
         return self.merge((a, b))
+
+
+class Sketches(Objects):
+    """Objects that are sketches of one kind, which merge and store themselves."""
+
+    @abstractmethod
+    def empty(self) -> Any:
+        """A sketch of no values."""
+
+    def merge(self, parts: Sequence[Any]) -> Any:
+        """The sketch of all values of the parts."""
+        out = self.empty()
+        for part in parts:
+            out.merge(part)
+        return out
+
+    def store(self, part: Any) -> bytes:
+        """The sketch's own bytes."""
+        return part.serialize()
+
+    def restore(self, stored: bytes) -> Any:
+        """From the sketch's own bytes."""
+        return type(self.empty()).deserialize(stored)
 
 
 def column(parts: Iterable[Any]) -> np.ndarray:

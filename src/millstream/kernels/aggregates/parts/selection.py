@@ -27,6 +27,8 @@ class Selection(Algebra):
     ['pear', None]
     """
 
+    idempotent = True
+
     def __init__(self, kinds: Sequence[pa.DataType], wants_greatest: Sequence[bool]) -> None:
         """`kinds` and `wants_greatest` are given as the arguments are."""
         self.partial_types = tuple(decoded_type(kind) for kind in reversed(kinds))

@@ -9,18 +9,18 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Failed, Frame, Result, both, rowwise, strict
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import common
 from millstream.kernels.expressions.fit import fixed, whole, wrong
 from millstream.kernels.expressions.nested import at_place, by_key
-from millstream.kernels.expressions.node import Bound, Frame, Node, Result, both, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "arrays, maps and structs"
 
 
 @function("size", _FAMILY, (1, 1), "cardinality")
-def _size(parts: list[Node], bound: Bound) -> Node:
+def _size(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0]
     if not t.is_array(node.kind) and not pa.types.is_map(node.kind):
         raise wrong("size", node, "an array or a map")
@@ -32,11 +32,11 @@ def _size(parts: list[Node], bound: Bound) -> Node:
         lengths = pc.list_value_length(value).cast(t.INT)
         return (lengths if bound.ansi else pc.fill_null(lengths, -1)), failed
 
-    return Node(t.INT, run, node.total)
+    return BoundTerm(t.INT, run, node.total)
 
 
 @function("array_contains", _FAMILY, (2, 2))
-def _contains(parts: list[Node], bound: Bound) -> Node:
+def _contains(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node, value = parts
     if not t.is_array(node.kind):
         raise wrong("array_contains", node, "an array")
@@ -56,7 +56,7 @@ def _rows(fn: Any, a: pa.Array, b: pa.Array) -> pa.Array:
 
 
 @function("element_at", _FAMILY, (2, 2))
-def _element_at(parts: list[Node], bound: Bound) -> Node:
+def _element_at(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node, key = parts
     if pa.types.is_map(node.kind):
         return by_key(node, key, bound, "element_at")
@@ -65,30 +65,36 @@ def _element_at(parts: list[Node], bound: Bound) -> Node:
     return at_place(node, whole(key, bound, "element_at"), bound, first=1)
 
 
+def _each(values: list[BoundTerm], frame: Frame) -> tuple[list[pa.Array], Failed | None]:
+    """The column of each value, and what fails in any."""
+    columns: list[pa.Array] = []
+    failed = None
+    for value in values:
+        column, mine = value.run(frame)
+        columns.append(column)
+        failed = both(failed, mine)
+    return columns, failed
+
+
 @function("array", _FAMILY, (0, None))
-def _array(parts: list[Node], bound: Bound) -> Node:
+def _array(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if not parts:
         raise ExpressionError("array() has no values, and so no type", hint="Give at least one.")
     values = common(parts, bound, "array")
     kind = pa.list_(values[0].kind)
 
     def run(frame: Frame) -> Result:
-        columns: list[pa.Array] = []
-        failed = None
-        for value in values:
-            column, mine = value.run(frame)
-            columns.append(column)
-            failed = both(failed, mine)
+        columns, failed = _each(values, frame)
         places = [i * frame.n + j for j in range(frame.n) for i in range(len(columns))]
         flat = pa.concat_arrays(columns).take(pa.array(places, pa.int64()))
         offsets = pa.array(range(0, len(flat) + 1, len(columns)), pa.int32())
         return pa.ListArray.from_arrays(offsets, flat, type=kind), failed
 
-    return Node(kind, run, all(value.total for value in values))
+    return BoundTerm(kind, run, all(value.total for value in values))
 
 
 @function("named_struct", _FAMILY, (2, None))
-def _named_struct(parts: list[Node], _bound: Bound) -> Node:
+def _named_struct(parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     if len(parts) % 2:
         raise ExpressionError("named_struct takes names and values in turn", hint="Write named_struct('a', x, 'b', y).")
     names = [str(fixed(part, "named_struct", "a name")) for part in parts[0::2]]
@@ -96,19 +102,14 @@ def _named_struct(parts: list[Node], _bound: Bound) -> Node:
     kind = pa.struct([pa.field(name, value.kind) for name, value in zip(names, values, strict=True)])
 
     def run(frame: Frame) -> Result:
-        columns: list[pa.Array] = []
-        failed = None
-        for value in values:
-            column, mine = value.run(frame)
-            columns.append(column)
-            failed = both(failed, mine)
+        columns, failed = _each(values, frame)
         return pa.StructArray.from_arrays(columns, fields=list(kind)), failed
 
-    return Node(kind, run, all(value.total for value in values))
+    return BoundTerm(kind, run, all(value.total for value in values))
 
 
 @function("array_join", _FAMILY, (2, 3))
-def _array_join(parts: list[Node], _bound: Bound) -> Node:
+def _array_join(parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     node, *rest = parts
     if not t.is_array(node.kind) or node.kind.value_type != t.TEXT or any(one.kind != t.TEXT for one in rest):
         raise wrong("array_join", node, "an array of STRING, and STRINGs")

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import wrong
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value, is_null, rowwise, strict
 from millstream.kernels.expressions.casts import cast, numpy_of
 from millstream.kernels.expressions.fit import long, whole
 from millstream.kernels.expressions.fit import wrong as wrong_type
-from millstream.kernels.expressions.node import Bound, Node, Value, is_null, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "bits"
@@ -18,7 +18,7 @@ _FAMILY = "bits"
 
 def _operator(op: str, compute: np.ufunc) -> None:
     @function(op, _FAMILY, (2, 2), syntax=True)
-    def _bits(parts: list[Node], bound: Bound) -> Node:
+    def _bits(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         one, other = parts
         kind = t.meet(one.kind, other.kind, ansi=bound.ansi)
         if kind not in t.INTEGERS:
@@ -38,7 +38,7 @@ def _both(compute: np.ufunc, a: Value, b: Value) -> Value:
 
 
 @function("~", _FAMILY, (1, 1), syntax=True)
-def _inverted(parts: list[Node], _bound: Bound) -> Node:
+def _inverted(parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     node = parts[0]
     if node.kind not in t.INTEGERS:
         raise wrong("~", node)
@@ -46,21 +46,21 @@ def _inverted(parts: list[Node], _bound: Bound) -> Node:
 
 
 @function("shiftleft", _FAMILY, (2, 2))
-def _shiftleft(parts: list[Node], bound: Bound) -> Node:
+def _shiftleft(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _shift("shiftleft", parts, bound, lambda a, by, bits: _wrap(a << (by % bits), bits))
 
 
 @function("shiftright", _FAMILY, (2, 2))
-def _shiftright(parts: list[Node], bound: Bound) -> Node:
+def _shiftright(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _shift("shiftright", parts, bound, lambda a, by, bits: a >> (by % bits))
 
 
 @function("shiftrightunsigned", _FAMILY, (2, 2))
-def _unsigned(parts: list[Node], bound: Bound) -> Node:
+def _unsigned(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _shift("shiftrightunsigned", parts, bound, lambda a, by, bits: _wrap((a % (1 << bits)) >> (by % bits), bits))
 
 
-def _shift(name: str, parts: list[Node], bound: Bound, fn) -> Node:
+def _shift(name: str, parts: list[BoundTerm], bound: Binding, fn) -> BoundTerm:
     value = parts[0] if parts[0].kind == t.LONG else whole(parts[0], bound, name)
     by = whole(parts[1], bound, name)
     bits = value.kind.bit_width
@@ -73,7 +73,7 @@ def _wrap(number: int, bits: int) -> int:
 
 
 @function("bit_count", _FAMILY, (1, 1))
-def _bit_count(parts: list[Node], bound: Bound) -> Node:
+def _bit_count(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0]
     if node.kind == t.BOOL:
         return strict(t.INT, [node], lambda value: value.cast(t.INT))
@@ -82,12 +82,12 @@ def _bit_count(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("bin", _FAMILY, (1, 1))
-def _bin(parts: list[Node], bound: Bound) -> Node:
+def _bin(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return rowwise(t.TEXT, [long(parts[0], bound, "bin")], lambda a: format(a % (1 << 64), "b"))
 
 
 @function("hex", _FAMILY, (1, 1))
-def _hex(parts: list[Node], bound: Bound) -> Node:
+def _hex(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0]
     if node.kind == t.BINARY:
         return rowwise(t.TEXT, [node], lambda a: a.hex().upper())

@@ -8,49 +8,49 @@ import pyarrow.compute as pc
 
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import arithmetic
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Frame, Result, both, constant, folded, is_null
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import common, compared, comparison
 from millstream.kernels.expressions.fit import wrong
 from millstream.kernels.expressions.logic import case, coalesce, missing, negation
-from millstream.kernels.expressions.node import Bound, Frame, Node, Result, both, constant, folded, is_null
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "conditions"
 
 
 @function("coalesce", _FAMILY, (1, None))
-def _coalesce(parts: list[Node], bound: Bound) -> Node:
+def _coalesce(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return coalesce(parts, bound)
 
 
 @function("nvl", _FAMILY, (2, 2), "ifnull")
-def _nvl(parts: list[Node], bound: Bound) -> Node:
+def _nvl(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return coalesce(parts, bound)
 
 
 @function("nvl2", _FAMILY, (3, 3))
-def _nvl2(parts: list[Node], bound: Bound) -> Node:
+def _nvl2(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return case([negation(missing(parts[0])), parts[1], parts[2]], bound)
 
 
 @function("nullif", _FAMILY, (2, 2))
-def _nullif(parts: list[Node], bound: Bound) -> Node:
+def _nullif(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     one, other = parts
     return case([comparison("=", one, other, bound), constant(None, one.kind), one], bound)
 
 
 @function("isnull", _FAMILY, (1, 1))
-def _isnull(parts: list[Node], _bound: Bound) -> Node:
+def _isnull(parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     return missing(parts[0])
 
 
 @function("isnotnull", _FAMILY, (1, 1))
-def _isnotnull(parts: list[Node], _bound: Bound) -> Node:
+def _isnotnull(parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     return negation(missing(parts[0]))
 
 
 @function("isnan", _FAMILY, (1, 1))
-def _isnan(parts: list[Node], bound: Bound) -> Node:
+def _isnan(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0]
     if not t.is_number(node.kind) and node.kind != t.NOTHING:
         raise wrong("isnan", node, "a number")
@@ -60,11 +60,11 @@ def _isnan(parts: list[Node], bound: Bound) -> Node:
         value, failed = node.run(frame)
         return pc.fill_null(pc.is_nan(value), False), failed  # noqa: FBT003 - pyarrow's own
 
-    return folded(Node(t.BOOL, run, node.total), [node])
+    return folded(BoundTerm(t.BOOL, run, node.total), [node])
 
 
 @function("nanvl", _FAMILY, (2, 2))
-def _nanvl(parts: list[Node], bound: Bound) -> Node:
+def _nanvl(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     for node in parts:
         if not t.is_number(node.kind):
             raise wrong("nanvl", node, "numbers")
@@ -74,16 +74,16 @@ def _nanvl(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("greatest", _FAMILY, (2, None))
-def _greatest(parts: list[Node], bound: Bound) -> Node:
+def _greatest(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _extreme("greatest", parts, bound, ">")
 
 
 @function("least", _FAMILY, (2, None))
-def _least(parts: list[Node], bound: Bound) -> Node:
+def _least(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _extreme("least", parts, bound, "<")
 
 
-def _extreme(name: str, parts: list[Node], bound: Bound, better: str) -> Node:
+def _extreme(name: str, parts: list[BoundTerm], bound: Binding, better: str) -> BoundTerm:
     """Nulls are passed over; of equal values the first is it."""
     values = common(parts, bound, name)
     kind = values[0].kind
@@ -101,12 +101,12 @@ def _extreme(name: str, parts: list[Node], bound: Bound, better: str) -> Node:
                 best = pc.if_else(pa.array(np.asarray(taken)), value, best)
         return best, failed
 
-    return folded(Node(kind, run, all(one.total for one in values)), values)
+    return folded(BoundTerm(kind, run, all(one.total for one in values)), values)
 
 
 def _tried(name: str, op: str) -> None:
     @function(name, "arithmetic", (2, 2))
-    def _try(parts: list[Node], bound: Bound) -> Node:
+    def _try(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         return arithmetic(op, parts[0], parts[1], bound, safe=True)
 
 
@@ -117,10 +117,10 @@ for _name, _op in (
 
 
 @function("mod", "arithmetic", (2, 2))
-def _mod(parts: list[Node], bound: Bound) -> Node:
+def _mod(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return arithmetic("%", parts[0], parts[1], bound)
 
 
 @function("pmod", "arithmetic", (2, 2))
-def _pmod(parts: list[Node], bound: Bound) -> Node:
+def _pmod(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return arithmetic("pmod", parts[0], parts[1], bound)

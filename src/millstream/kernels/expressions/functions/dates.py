@@ -11,10 +11,20 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
+    Failed,
+    Result,
+    RowError,
+    Value,
+    is_null,
+    rowwise,
+    strict,
+)
 from millstream.kernels.expressions.casts import DAY, cast, numpy_of
 from millstream.kernels.expressions.fit import date, fixed, stamp, text, whole
 from millstream.kernels.expressions.intervals import months_later
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, RowError, Value, is_null, rowwise, strict
 from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.zones import civil, days_of, from_local, length_of_month, to_local
 
@@ -51,7 +61,7 @@ PARTS: dict[str, OfDays] = {
 }
 
 
-def _part(node: Node, name: str) -> Node:
+def _part(node: BoundTerm, name: str) -> BoundTerm:
     compute = PARTS[name]
     return strict(
         t.INT, [node], lambda v: numpy_of(lambda d: compute(d.astype(np.int64)).astype(np.int32), v.cast(t.INT), t.INT)
@@ -60,7 +70,7 @@ def _part(node: Node, name: str) -> Node:
 
 def _registered(name: str, *aliases: str) -> None:
     @function(name, _FAMILY, (1, 1), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         return _part(date(parts[0], bound, name), name)
 
 
@@ -71,7 +81,7 @@ _registered("day", "dayofmonth")
 _CLOCK = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60), "second": (1_000_000, 60)}
 
 
-def _clocked(node: Node, name: str, bound: Bound) -> Node:
+def _clocked(node: BoundTerm, name: str, bound: Binding) -> BoundTerm:
     unit, most = _CLOCK[name]
     local = local_of(node, bound, name)
     return strict(
@@ -79,7 +89,7 @@ def _clocked(node: Node, name: str, bound: Bound) -> Node:
     )
 
 
-def local_of(node: Node, bound: Bound, name: str) -> Node:
+def local_of(node: BoundTerm, bound: Binding, name: str) -> BoundTerm:
     """The microseconds of the wall clock."""
     if node.kind == t.LOCAL:
         return strict(t.LONG, [node], lambda value: value.cast(t.LONG))
@@ -88,7 +98,7 @@ def local_of(node: Node, bound: Bound, name: str) -> Node:
 
 def _of_clock(name: str) -> None:
     @function(name, _FAMILY, (1, 1))
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         return _clocked(parts[0], name, bound)
 
 
@@ -107,7 +117,7 @@ _FIELDS = {
 
 
 @function("date_part", _FAMILY, (2, 2), "datepart")
-def _date_part(parts: list[Node], bound: Bound) -> Node:
+def _date_part(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     said = str(fixed(parts[0], "extract", "the field")).lower()
     name = _FIELDS.get(said)
     if name is None:
@@ -131,7 +141,7 @@ def _seconds(value: Value, kind: pa.DataType) -> Value:
 
 def _shifted(name: str, sign: int, *aliases: str) -> None:
     @function(name, _FAMILY, (2, 2), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         by = whole(parts[1], bound, name)
         return strict(t.DATE, [date(parts[0], bound, name), by], lambda v, n: _plus(v, n, sign))
 
@@ -147,13 +157,13 @@ _shifted("date_sub", -1)
 
 
 @function("datediff", _FAMILY, (2, 2), "date_diff")
-def _datediff(parts: list[Node], bound: Bound) -> Node:
+def _datediff(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     one, other = (date(part, bound, "datediff") for part in parts)
     return strict(t.INT, [one, other], lambda a, b: pc.subtract(a.cast(t.INT), b.cast(t.INT)))
 
 
 @function("add_months", _FAMILY, (2, 2))
-def _add_months(parts: list[Node], bound: Bound) -> Node:
+def _add_months(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     def run(value: Value, by: Value) -> Result:
         nulls = is_null(value) | is_null(by)
         days = pc.fill_null(value.cast(t.INT), 0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -167,7 +177,7 @@ def _add_months(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("last_day", _FAMILY, (1, 1))
-def _last_day(parts: list[Node], bound: Bound) -> Node:
+def _last_day(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     def last(days: np.ndarray) -> np.ndarray:
         year, month, _ = civil(days)
         return days_of(year, month, length_of_month(year, month)).astype(np.int32)
@@ -178,7 +188,7 @@ def _last_day(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("next_day", _FAMILY, (2, 2))
-def _next_day(parts: list[Node], bound: Bound) -> Node:
+def _next_day(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     def one(days: int, name: str) -> int | None:
         word = name.strip().lower()
         known = word in _LONG or (len(word) in (2, 3) and any(day.startswith(word) for day in _LONG))
@@ -197,16 +207,16 @@ def _next_day(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("months_between", _FAMILY, (2, 3))
-def _months_between(parts: list[Node], bound: Bound) -> Node:
+def _months_between(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     one, other = (stamp(part, bound, "months_between") for part in parts[:2])
     rounds = bool(fixed(parts[2], "months_between", "the rounding")) if len(parts) == 3 else True
 
-    def day(node: Node) -> Node:
+    def day(node: BoundTerm) -> BoundTerm:
         return strict(
             t.LONG, [node], lambda v: numpy_of(lambda m: np.floor_divide(m, DAY), to_local(v, bound.zone), t.LONG)
         )
 
-    def since(node: Node) -> Node:
+    def since(node: BoundTerm) -> BoundTerm:
         """The time since the day began, which is not the wall clock's where that was moved."""
         start = strict(t.STAMP, [day(node)], lambda days: from_local(pc.multiply(days, DAY), bound.zone))
         return strict(t.LONG, [node, start], lambda a, b: pc.subtract(a.cast(t.LONG), b.cast(t.LONG)))
@@ -232,7 +242,7 @@ def round_half_up(number: float) -> float:
 
 
 @function("make_date", _FAMILY, (3, 3))
-def _make_date(parts: list[Node], bound: Bound) -> Node:
+def _make_date(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     def one(year: int, month: int, day: int) -> int | None:
         y, m = np.array([year]), np.array([month])
         if not 1 <= month <= 12 or not 1 <= day <= int(length_of_month(y, m)[0]) or abs(year) > 999_999_999:
@@ -246,17 +256,17 @@ def _make_date(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("unix_date", _FAMILY, (1, 1))
-def _unix_date(parts: list[Node], bound: Bound) -> Node:
+def _unix_date(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return strict(t.INT, [date(parts[0], bound, "unix_date")], lambda value: value.cast(t.INT))
 
 
 @function("date_from_unix_date", _FAMILY, (1, 1))
-def _from_unix_date(parts: list[Node], bound: Bound) -> Node:
+def _from_unix_date(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return strict(t.DATE, [whole(parts[0], bound, "date_from_unix_date")], lambda value: value.cast(t.DATE))
 
 
 @function("trunc", _FAMILY, (2, 2))
-def _trunc(parts: list[Node], bound: Bound) -> Node:
+def _trunc(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     from millstream.kernels.expressions.functions.times import LEVELS, truncated  # noqa: PLC0415 - they need parts
 
     level = LEVELS.get(str(fixed(parts[1], "trunc", "the unit")).lower())

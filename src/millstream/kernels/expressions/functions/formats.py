@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, RowError, by_row, rowwise, strict
 from millstream.kernels.expressions.casts import DAY, cast
 from millstream.kernels.expressions.fit import fixed, long, stamp, text
 from millstream.kernels.expressions.functions.dates import local_of
-from millstream.kernels.expressions.node import Bound, Node, RowError, by_row, rowwise, strict
 from millstream.kernels.expressions.read_text import read_stamp
 from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.write_text import year_text
@@ -105,14 +105,14 @@ def _writer(pattern: str) -> Callable[[int], str]:
 
 
 @function("date_format", _FAMILY, (2, 2))
-def _date_format(parts: list[Node], bound: Bound) -> Node:
+def _date_format(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     write = _writer(str(fixed(parts[1], "date_format", "the format")))
     # A time without a zone passes through the session's first, where some times are not.
     return rowwise(t.TEXT, [local_of(stamp(parts[0], bound, "date_format"), bound, "date_format")], write)
 
 
 @function("from_unixtime", _FAMILY, (1, 2))
-def _from_unixtime(parts: list[Node], bound: Bound) -> Node:
+def _from_unixtime(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     write = _writer(str(fixed(parts[1], "from_unixtime", "the format")) if len(parts) == 2 else _DEFAULT)
     seconds = long(parts[0], bound, "from_unixtime")
     most = (2**63 - 1) // 1_000_000 - 200_000
@@ -154,7 +154,7 @@ def _reader(pattern: str, name: str) -> Callable[[str], int | None]:
     return read
 
 
-def _to_local_time(parts: list[Node], bound: Bound, name: str) -> Node:
+def _to_local_time(parts: list[BoundTerm], bound: Binding, name: str) -> BoundTerm:
     pattern = str(fixed(parts[1], name, "the format"))
     read = _reader(pattern, name)
 
@@ -169,7 +169,7 @@ def _to_local_time(parts: list[Node], bound: Bound, name: str) -> Node:
 
 
 @function("to_date", _FAMILY, (1, 2))
-def _to_date(parts: list[Node], bound: Bound) -> Node:
+def _to_date(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if len(parts) == 1 or parts[0].kind in (t.DATE, t.STAMP, t.LOCAL):
         from millstream.kernels.expressions.fit import date  # noqa: PLC0415 - only here
 
@@ -179,7 +179,7 @@ def _to_date(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("to_timestamp", _FAMILY, (1, 2))
-def _to_timestamp(parts: list[Node], bound: Bound) -> Node:
+def _to_timestamp(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if len(parts) == 1 or parts[0].kind in (t.DATE, t.STAMP, t.LOCAL):
         return stamp(parts[0], bound, "to_timestamp")
     local = _to_local_time(parts, bound, "to_timestamp")

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, constant, rowwise
 from millstream.kernels.expressions.fit import fixed, text
-from millstream.kernels.expressions.node import Bound, Node, constant, rowwise
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "digests"
@@ -22,11 +22,11 @@ _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"
 
 def _of_bytes(name: str, kind: pa.DataType, fn: Callable[[bytes], Any], *aliases: str) -> None:
     @function(name, _FAMILY, (1, 1), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         return _applied(name, kind, fn, parts[0], bound)
 
 
-def _applied(name: str, kind: pa.DataType, fn: Callable[[bytes], Any], node: Node, bound: Bound) -> Node:
+def _applied(name: str, kind: pa.DataType, fn: Callable[[bytes], Any], node: BoundTerm, bound: Binding) -> BoundTerm:
     if node.kind == t.BINARY:
         return rowwise(kind, [node], fn)
     return rowwise(kind, [text(node, bound, name)], lambda a: fn(a.encode()))
@@ -39,7 +39,7 @@ _of_bytes("base64", t.TEXT, lambda a: base64.b64encode(a).decode())
 
 
 @function("sha2", _FAMILY, (2, 2))
-def _sha2(parts: list[Node], bound: Bound) -> Node:
+def _sha2(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     bits = fixed(parts[1], "sha2", "the number of bits")
     if bits not in _SHA2:
         return constant(None, t.TEXT)
@@ -47,7 +47,7 @@ def _sha2(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("encode", _FAMILY, (2, 2))
-def _encode(parts: list[Node], bound: Bound) -> Node:
+def _encode(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     charset = str(fixed(parts[1], "encode", "the character set"))
     if charset.upper() not in ("UTF-8", "UTF8"):
         raise ExpressionError(f"encode to {charset!r} is not computed here", hint="Use UTF-8.")

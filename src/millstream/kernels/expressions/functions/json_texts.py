@@ -8,8 +8,8 @@ from typing import Any
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, rowwise
 from millstream.kernels.expressions.fit import fixed, text
-from millstream.kernels.expressions.node import Bound, Node, rowwise
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "JSON"
@@ -23,7 +23,7 @@ class _Number(str):
 
 
 @function("get_json_object", _FAMILY, (2, 2))
-def _get_json_object(parts: list[Node], bound: Bound) -> Node:
+def _get_json_object(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     path = str(fixed(parts[1], "get_json_object", "the path"))
     steps = _steps(path)
     return rowwise(t.TEXT, [text(parts[0], bound, "get_json_object")], lambda value: _found(value, steps))

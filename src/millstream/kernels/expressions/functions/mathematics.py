@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.arithmetic import absolute, negative
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value, constant, is_null, rowwise, strict
 from millstream.kernels.expressions.casts import numpy_of
 from millstream.kernels.expressions.fit import double, whole
-from millstream.kernels.expressions.node import Bound, Node, Value, constant, is_null, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "numbers"
@@ -24,7 +24,7 @@ def _of_double(name: str, compute: Compute, *aliases: str, above: float | None =
     """A function of a DOUBLE; of what is not above a limit it is null."""
 
     @function(name, _FAMILY, (1, 1), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         def run(value: Value) -> Value:
             made = numpy_of(compute, value, t.DOUBLE)
             if above is None:
@@ -55,7 +55,7 @@ _of_double("cot", lambda x: 1.0 / np.tan(x))
 
 
 @function("log", _FAMILY, (1, 2))
-def _log(parts: list[Node], bound: Bound) -> Node:
+def _log(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     values = [double(part, bound, "log") for part in parts]
     if len(values) == 1:
         return strict(t.DOUBLE, values, lambda value: _positive(numpy_of(np.log, value, t.DOUBLE), value))
@@ -72,7 +72,7 @@ def _positive(made: Value, value: Value) -> Value:
 
 
 @function("pow", _FAMILY, (2, 2), "power")
-def _pow(parts: list[Node], bound: Bound) -> Node:
+def _pow(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         made = np.power(a, b)
         # Java: one to the power of what is no number, or infinite, is no number.
@@ -82,16 +82,16 @@ def _pow(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("atan2", _FAMILY, (2, 2))
-def _atan2(parts: list[Node], bound: Bound) -> Node:
+def _atan2(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _of_two("atan2", parts, bound, lambda a, b: np.arctan2(a + 0.0, b + 0.0))
 
 
 @function("hypot", _FAMILY, (2, 2))
-def _hypot(parts: list[Node], bound: Bound) -> Node:
+def _hypot(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _of_two("hypot", parts, bound, np.hypot)
 
 
-def _of_two(name: str, parts: list[Node], bound: Bound, compute: Callable[..., np.ndarray]) -> Node:
+def _of_two(name: str, parts: list[BoundTerm], bound: Binding, compute: Callable[..., np.ndarray]) -> BoundTerm:
     def run(one: Value, other: Value) -> Value:
         nulls = is_null(one) | is_null(other)
         a, b = (pc.fill_null(side, 0.0).to_numpy(zero_copy_only=False) for side in (one, other))
@@ -102,31 +102,31 @@ def _of_two(name: str, parts: list[Node], bound: Bound, compute: Callable[..., n
 
 
 @function("abs", _FAMILY, (1, 1))
-def _abs(parts: list[Node], bound: Bound) -> Node:
+def _abs(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return absolute(parts[0], bound)
 
 
 @function("negative", _FAMILY, (1, 1))
-def _negative(parts: list[Node], bound: Bound) -> Node:
+def _negative(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return negative(parts[0], bound)
 
 
 @function("positive", _FAMILY, (1, 1))
-def _positively(parts: list[Node], bound: Bound) -> Node:
+def _positively(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return parts[0] if t.is_number(parts[0].kind) else double(parts[0], bound, "positive")
 
 
 @function("factorial", _FAMILY, (1, 1))
-def _factorial(parts: list[Node], bound: Bound) -> Node:
+def _factorial(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     value = whole(parts[0], bound, "factorial")
     return rowwise(t.LONG, [value], lambda n: math.factorial(n) if 0 <= n <= 20 else None)
 
 
 @function("pi", _FAMILY, (0, 0))
-def _pi(_parts: list[Node], _bound: Bound) -> Node:
+def _pi(_parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     return constant(math.pi, t.DOUBLE)
 
 
 @function("e", _FAMILY, (0, 0))
-def _e(_parts: list[Node], _bound: Bound) -> Node:
+def _e(_parts: list[BoundTerm], _bound: Binding) -> BoundTerm:
     return constant(math.e, t.DOUBLE)

@@ -10,28 +10,28 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value, rowwise, strict
 from millstream.kernels.expressions.fit import fixed, text, whole
 from millstream.kernels.expressions.java_regex import compiled, replacement
-from millstream.kernels.expressions.node import Bound, Node, Value, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "patterns"
 
 
 @function("like", _FAMILY, (2, 3))
-def _like(parts: list[Node], bound: Bound) -> Node:
+def _like(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _likened("like", parts, bound, folded=False)
 
 
 @function("ilike", _FAMILY, (2, 3))
-def _ilike(parts: list[Node], bound: Bound) -> Node:
+def _ilike(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _likened("ilike", parts, bound, folded=True)
 
 
-def _likened(name: str, parts: list[Node], bound: Bound, *, folded: bool) -> Node:
+def _likened(name: str, parts: list[BoundTerm], bound: Binding, *, folded: bool) -> BoundTerm:
     value = text(parts[0], bound, name)
     if parts[1].kind == t.NOTHING:
-        from millstream.kernels.expressions.node import constant  # noqa: PLC0415 - only here
+        from millstream.kernels.expressions.bound_term import constant  # noqa: PLC0415 - only here
 
         return constant(None, t.BOOL)
     pattern = str(fixed(parts[1], name, "the pattern"))
@@ -41,9 +41,7 @@ def _likened(name: str, parts: list[Node], bound: Bound, *, folded: bool) -> Nod
     pieces = _pieces(pattern.lower() if folded else pattern, escape)
     if not folded and (fast := _fast(pieces)) is not None:
         return strict(t.BOOL, [value], fast)
-    made = re.compile(
-        "".join({"%": ".*", "_": "."}.get(p, "") if wild else re.escape(p) for wild, p in pieces), re.DOTALL
-    )
+    made = re.compile(_expression(pieces), re.DOTALL)
     if folded:
         return rowwise(t.BOOL, [value], lambda one: made.fullmatch(one.lower()) is not None)
     return rowwise(t.BOOL, [value], lambda one: made.fullmatch(one) is not None)
@@ -74,6 +72,27 @@ def _pieces(pattern: str, escape: str) -> list[tuple[bool, str]]:
     return joined
 
 
+def _expression(pieces: list[tuple[bool, str]]) -> str:
+    """The pattern as a regular expression that never goes back beyond a %.
+
+    What stands between two % may be taken where it is found first: whatever a later place allows, this one does too.
+
+    >>> _expression(_pieces("a%b_%c", "/"))
+    'a(?>.*?b.).*c'
+    """
+    groups = [""]
+    for wild, one in pieces:
+        if wild and one == "%":
+            groups.append("")
+        else:
+            groups[-1] += "." if wild else re.escape(one)
+    if len(groups) == 1:
+        return groups[0]
+    first, *middle = groups[:-1]
+    found = "".join(f"(?>.*?{one})" for one in middle if one)
+    return f"{first}{found}.*{groups[-1]}"
+
+
 def _fast(pieces: list[tuple[bool, str]]) -> Any:
     any_, inner = (True, "%"), [one for wild, one in pieces if not wild]
     if len(inner) != 1:
@@ -92,13 +111,13 @@ def _fast(pieces: list[tuple[bool, str]]) -> Any:
 
 
 @function("rlike", _FAMILY, (2, 2), "regexp", "regexp_like")
-def _rlike(parts: list[Node], bound: Bound) -> Node:
+def _rlike(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     made = compiled(str(fixed(parts[1], "rlike", "the pattern")))
     return rowwise(t.BOOL, [text(parts[0], bound, "rlike")], lambda one: made.search(one) is not None)
 
 
 @function("regexp_extract", _FAMILY, (2, 3))
-def _extract(parts: list[Node], bound: Bound) -> Node:
+def _extract(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     made = compiled(str(fixed(parts[1], "regexp_extract", "the pattern")))
     group = fixed(parts[2], "regexp_extract", "the group") if len(parts) == 3 else 1
     if not isinstance(group, int) or not 0 <= group <= made.groups:
@@ -112,7 +131,7 @@ def _extract(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("regexp_replace", _FAMILY, (3, 3))
-def _replace(parts: list[Node], bound: Bound) -> Node:
+def _replace(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     made = compiled(str(fixed(parts[1], "regexp_replace", "the pattern")))
     _check_filled(made, "regexp_replace")
     by = replacement(str(fixed(parts[2], "regexp_replace", "the replacement")), made)
@@ -120,14 +139,14 @@ def _replace(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("regexp_count", _FAMILY, (2, 2))
-def _count(parts: list[Node], bound: Bound) -> Node:
+def _count(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     made = compiled(str(fixed(parts[1], "regexp_count", "the pattern")))
     _check_filled(made, "regexp_count")
     return rowwise(t.INT, [text(parts[0], bound, "regexp_count")], lambda one: sum(1 for _ in made.finditer(one)))
 
 
 @function("split", _FAMILY, (2, 3))
-def _split(parts: list[Node], bound: Bound) -> Node:
+def _split(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     made = compiled(str(fixed(parts[1], "split", "the pattern")))
     _check_filled(made, "split")
     limit = fixed(whole(parts[2], bound, "split"), "split", "the limit") if len(parts) == 3 else -1

@@ -11,26 +11,36 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
+    Failed,
+    Result,
+    RowError,
+    Value,
+    is_null,
+    rowwise,
+    strict,
+)
 from millstream.kernels.expressions.casts import cast, numpy_of
 from millstream.kernels.expressions.decimals import each, rounded, to_decimal
 from millstream.kernels.expressions.fit import fixed, wrong
-from millstream.kernels.expressions.node import Bound, Failed, Node, Result, RowError, Value, is_null, rowwise, strict
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "numbers"
 
 
 @function("round", _FAMILY, (1, 2))
-def _round(parts: list[Node], bound: Bound) -> Node:
+def _round(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _rounded("round", parts, bound, decimal.ROUND_HALF_UP)
 
 
 @function("bround", _FAMILY, (1, 2))
-def _bround(parts: list[Node], bound: Bound) -> Node:
+def _bround(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _rounded("bround", parts, bound, decimal.ROUND_HALF_EVEN)
 
 
-def _rounded(name: str, parts: list[Node], bound: Bound, how: str) -> Node:
+def _rounded(name: str, parts: list[BoundTerm], bound: Binding, how: str) -> BoundTerm:
     node = parts[0] if parts[0].kind != t.NOTHING else cast(parts[0], t.DOUBLE, bound)
     if not t.is_number(node.kind):
         raise wrong(name, node, "a number")
@@ -52,7 +62,7 @@ _EXACT = decimal.Context(prec=800)
 _PLAIN, _CLOSE = 1e9, 1e-6
 
 
-def _of_floats(node: Node, places: int, how: str) -> Node:
+def _of_floats(node: BoundTerm, places: int, how: str) -> BoundTerm:
     unit = Decimal(1).scaleb(-places, _EXACT)
     short = node.kind == t.FLOAT
 
@@ -83,7 +93,7 @@ def _of_floats(node: Node, places: int, how: str) -> Node:
     return strict(t.DOUBLE, [node], run)
 
 
-def _of_decimals(node: Node, places: int, how: str) -> Node:
+def _of_decimals(node: BoundTerm, places: int, how: str) -> BoundTerm:
     kind = node.kind
     whole = kind.precision - kind.scale + 1
     if places < 0:
@@ -107,7 +117,7 @@ def _cut(number: int, down: int, how: str) -> int:
     return -whole if number < 0 else whole
 
 
-def _of_whole(node: Node, places: int, how: str, bound: Bound) -> Node:
+def _of_whole(node: BoundTerm, places: int, how: str, bound: Binding) -> BoundTerm:
     if places >= 0:
         return node
     half = 1 << node.kind.bit_width - 1
@@ -124,16 +134,16 @@ def _of_whole(node: Node, places: int, how: str, bound: Bound) -> Node:
 
 
 @function("ceil", _FAMILY, (1, 1), "ceiling")
-def _ceil(parts: list[Node], bound: Bound) -> Node:
+def _ceil(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _to_whole("ceil", parts[0], bound, up=True)
 
 
 @function("floor", _FAMILY, (1, 1))
-def _floor(parts: list[Node], bound: Bound) -> Node:
+def _floor(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return _to_whole("floor", parts[0], bound, up=False)
 
 
-def _to_whole(name: str, node: Node, bound: Bound, *, up: bool) -> Node:
+def _to_whole(name: str, node: BoundTerm, bound: Binding, *, up: bool) -> BoundTerm:
     kind = node.kind
     if kind in t.INTEGERS:
         return cast(node, t.LONG, bound)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.expressions import types as t
-from millstream.kernels.expressions.fit import long, text, whole, wrong
-from millstream.kernels.expressions.logic import case, missing
-from millstream.kernels.expressions.node import (
-    Bound,
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
     Frame,
-    Node,
     Result,
     RowError,
     Value,
@@ -25,6 +24,8 @@ from millstream.kernels.expressions.node import (
     rowwise,
     strict,
 )  # fmt: skip
+from millstream.kernels.expressions.fit import long, text, whole, wrong
+from millstream.kernels.expressions.logic import case, missing
 from millstream.kernels.expressions.registry import function
 
 _FAMILY = "texts"
@@ -38,7 +39,7 @@ def _registered(name: str, arguments: str, kind: pa.DataType, fn: Callable[..., 
     most = len(arguments)
 
     @function(name, _FAMILY, (most if least is None else least, most), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         fit = {"t": text, "i": whole}
         values = [fit[what](part, bound, name) for what, part in zip(arguments, parts, strict=False)]
         return rowwise(kind, values, fn, total=total)
@@ -50,7 +51,7 @@ def _ascii(value: Value) -> bool:
 
 def _case(name: str, plain: Callable[[Value], Value], fn: Callable[[str], str], *aliases: str) -> None:
     @function(name, _FAMILY, (1, 1), *aliases)
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         def run(value: Value) -> Value:
             return plain(value) if _ascii(value) else by_row(t.TEXT, fn, value)[0]
 
@@ -62,26 +63,26 @@ _case("lower", pc.ascii_lower, str.lower, "lcase")
 
 
 @function("length", _FAMILY, (1, 1), "char_length", "character_length", "len")
-def _length(parts: list[Node], bound: Bound) -> Node:
+def _length(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if parts[0].kind == t.BINARY:
         return strict(t.INT, parts, lambda value: pc.binary_length(value).cast(t.INT))
     return strict(t.INT, [text(parts[0], bound, "length")], lambda value: pc.utf8_length(value).cast(t.INT))
 
 
 @function("octet_length", _FAMILY, (1, 1))
-def _octet_length(parts: list[Node], bound: Bound) -> Node:
+def _octet_length(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0] if parts[0].kind == t.BINARY else text(parts[0], bound, "octet_length")
     return strict(t.INT, [node], lambda value: pc.binary_length(value).cast(t.INT))
 
 
 @function("bit_length", _FAMILY, (1, 1))
-def _bit_length(parts: list[Node], bound: Bound) -> Node:
+def _bit_length(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     node = parts[0] if parts[0].kind == t.BINARY else text(parts[0], bound, "bit_length")
     return strict(t.INT, [node], lambda value: pc.multiply(pc.binary_length(value).cast(t.INT), 8).cast(t.INT))
 
 
 @function("concat", _FAMILY, (1, None))
-def _concat(parts: list[Node], bound: Bound) -> Node:
+def _concat(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if any(not (node.kind in (t.TEXT, t.NOTHING, t.BOOL) or t.is_number(node.kind) or t.is_time(node.kind))
            for node in parts):  # fmt: skip
         raise wrong("concat", next(n for n in parts if n.kind != t.TEXT), "STRINGs")
@@ -92,7 +93,7 @@ def _concat(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("concat_ws", _FAMILY, (1, None))
-def _concat_ws(parts: list[Node], bound: Bound) -> Node:
+def _concat_ws(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     by, *rest = [text(node, bound, "concat_ws") for node in parts]
 
     def run(frame: Frame) -> Result:
@@ -112,7 +113,7 @@ def _concat_ws(parts: list[Node], bound: Bound) -> Node:
         ]
         return pa.array(joined, t.TEXT), failed
 
-    return Node(t.TEXT, run, all(node.total for node in (by, *rest)))
+    return BoundTerm(t.TEXT, run, all(node.total for node in (by, *rest)))
 
 
 def _substring(value: str, start: int, length: int = 2**31 - 1) -> str:
@@ -137,7 +138,7 @@ _registered("right", "ti", t.TEXT, _right)
 
 def _stripped(name: str, fn: Callable[[str, str], str], *, source_first: bool) -> None:
     @function(name, _FAMILY, (1, 2))
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         values = [text(node, bound, name) for node in parts]
         if len(values) == 1:
             return rowwise(t.TEXT, values, lambda value: fn(value, " "))
@@ -234,12 +235,14 @@ def _chr(n: int) -> str:
 
 
 def _levenshtein(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]
+    letters = np.fromiter(map(ord, other), np.int64, len(other))
+    place = np.arange(len(other) + 1)
+    row = place.copy()
+    for a in one:
+        best = row + 1
+        np.minimum(best[1:], row[:-1] + (letters != ord(a)), out=best[1:])
+        row = np.minimum.accumulate(best - place) + place  # what is inserted after each of them
+    return int(row[-1])
 
 
 _registered("replace", "ttt", t.TEXT, _replace, least=2)
@@ -260,7 +263,7 @@ _registered("levenshtein", "tt", t.INT, _levenshtein)
 
 
 @function("locate", _FAMILY, (2, 3), "position")
-def _located(parts: list[Node], bound: Bound) -> Node:
+def _located(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     texts = [text(part, bound, "locate") for part in parts[:2]]
     if len(parts) == 2:
         return rowwise(t.INT, texts, _locate)
@@ -270,5 +273,5 @@ def _located(parts: list[Node], bound: Bound) -> Node:
 
 
 @function("chr", _FAMILY, (1, 1), "char")
-def _chr_of(parts: list[Node], bound: Bound) -> Node:
+def _chr_of(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     return rowwise(t.TEXT, [long(parts[0], bound, "chr")], _chr)

@@ -10,12 +10,10 @@ import pyarrow.compute as pc
 
 from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
-from millstream.kernels.expressions.casts import DAY, cast, numpy_of
-from millstream.kernels.expressions.fit import double, fixed, long, stamp, whole, wrong
-from millstream.kernels.expressions.node import (
-    Bound,
+from millstream.kernels.expressions.bound_term import (
+    Binding,
+    BoundTerm,
     Failed,
-    Node,
     Result,
     RowError,
     Value,
@@ -24,6 +22,8 @@ from millstream.kernels.expressions.node import (
     rowwise,
     strict,
 )  # fmt: skip
+from millstream.kernels.expressions.casts import DAY, cast, numpy_of
+from millstream.kernels.expressions.fit import double, fixed, long, stamp, whole, wrong
 from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.zones import civil, days_of, from_local, known, length_of_month, to_local
 
@@ -46,7 +46,7 @@ def truncated(days: np.ndarray, level: str) -> np.ndarray:
 
 
 @function("date_trunc", _FAMILY, (2, 2))
-def _date_trunc(parts: list[Node], bound: Bound) -> Node:
+def _date_trunc(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     level = LEVELS.get(str(fixed(parts[0], "date_trunc", "the unit")).lower())
     node = stamp(parts[1], bound, "date_trunc")
     if level is None:
@@ -80,7 +80,7 @@ def _date_trunc(parts: list[Node], bound: Bound) -> Node:
 
 def _counted(name: str, unit: int) -> None:
     @function(name, _FAMILY, (1, 1))
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         node = stamp(parts[0], bound, name)
         return strict(t.LONG, [node], lambda v: numpy_of(lambda m: np.floor_divide(m, unit), v.cast(t.LONG), t.LONG))
 
@@ -90,7 +90,7 @@ for _name, _unit in (("unix_seconds", 1_000_000), ("unix_millis", 1_000), ("unix
 
 
 @function("unix_timestamp", _FAMILY, (1, 1), "to_unix_timestamp")
-def _unix_timestamp(parts: list[Node], bound: Bound) -> Node:
+def _unix_timestamp(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     if not t.is_time(parts[0].kind):
         raise wrong("unix_timestamp", parts[0], "a DATE or TIMESTAMP")
     node = parts[0] if parts[0].kind == t.LOCAL else stamp(parts[0], bound, "unix_timestamp")
@@ -104,7 +104,7 @@ def _unix_timestamp(parts: list[Node], bound: Bound) -> Node:
 
 def _stamped(name: str, unit: int) -> None:
     @function(name, _FAMILY, (1, 1))
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         node = long(parts[0], bound, name)
         return strict(t.STAMP, [node], lambda value: _scaled(value, unit), total=unit == 1)
 
@@ -125,7 +125,7 @@ for _name, _unit in (("timestamp_seconds", 1_000_000), ("timestamp_millis", 1_00
 
 
 @function("make_timestamp", _FAMILY, (6, 6))
-def _make_timestamp(parts: list[Node], bound: Bound) -> Node:
+def _make_timestamp(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
     fields = [whole(part, bound, "make_timestamp") for part in parts[:5]]
     seconds = parts[5]
     if seconds.kind not in t.INTEGERS and not t.is_decimal(seconds.kind):
@@ -151,7 +151,7 @@ def _make_timestamp(parts: list[Node], bound: Bound) -> Node:
 
 def _zoned(name: str, compute: Callable[[Value, str], Value]) -> None:
     @function(name, _FAMILY, (2, 2))
-    def _bind(parts: list[Node], bound: Bound) -> Node:
+    def _bind(parts: list[BoundTerm], bound: Binding) -> BoundTerm:
         zone = str(fixed(parts[1], name, "the zone"))
         try:
             known(zone)

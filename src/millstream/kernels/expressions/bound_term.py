@@ -93,7 +93,7 @@ Run = Callable[[Frame], Result]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class BoundTerm:
     """An expression of a known type."""
 
     kind: pa.DataType
@@ -105,10 +105,10 @@ class Node:
     """Was the constant written as it is? Spark gives whole numbers that are the digits they have."""
 
 
-def constant(value: Any, kind: pa.DataType, *, literal: bool = False) -> Node:
+def constant(value: Any, kind: pa.DataType, *, literal: bool = False) -> BoundTerm:
     """The same value for each row."""
     scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value, kind)
-    return Node(kind, lambda frame: (repeated(scalar, frame.n), None), constant=scalar, literal=literal)
+    return BoundTerm(kind, lambda frame: (repeated(scalar, frame.n), None), constant=scalar, literal=literal)
 
 
 def repeated(scalar: pa.Scalar, n: int) -> pa.Array:
@@ -116,7 +116,7 @@ def repeated(scalar: pa.Scalar, n: int) -> pa.Array:
     return pa.nulls(n, scalar.type) if not scalar.is_valid else pa.repeat(scalar, n)
 
 
-def folded(node: Node, parts: Sequence[Node]) -> Node:
+def folded(node: BoundTerm, parts: Sequence[BoundTerm]) -> BoundTerm:
     """A node of constants is computed at once, unless it fails: then each row that gets there does."""
     if not parts or any(part.constant is None for part in parts):
         return node
@@ -127,7 +127,7 @@ def folded(node: Node, parts: Sequence[Node]) -> Node:
 Compute = Callable[..., "Value | Result"]
 
 
-def strict(kind: pa.DataType, parts: Sequence[Node], compute: Compute, *, total: bool = True) -> Node:
+def strict(kind: pa.DataType, parts: Sequence[BoundTerm], compute: Compute, *, total: bool = True) -> BoundTerm:
     """A function that is null where an argument is; `compute` takes arrays and answers one, and which rows fail."""
     whole = total and all(part.total for part in parts)
 
@@ -140,10 +140,10 @@ def strict(kind: pa.DataType, parts: Sequence[Node], compute: Compute, *, total:
             failed = both(failed, mine)
         return value, failed
 
-    return folded(Node(kind, run, whole), parts)
+    return folded(BoundTerm(kind, run, whole), parts)
 
 
-def arguments(parts: Sequence[Node], frame: Frame) -> tuple[list[Value], Failed | None]:
+def arguments(parts: Sequence[BoundTerm], frame: Frame) -> tuple[list[Value], Failed | None]:
     """The arguments of a call. Where one is null, those after it are not looked at, so they cannot fail."""
     values: list[Value] = []
     failed: Failed | None = None
@@ -213,6 +213,8 @@ def by_row(kind: pa.DataType, fn: Callable[..., Any], *values: Value) -> Result:
             out[i] = fn(*row)
         except RowError as error:
             reasons[i] = str(error)
+        except (ValueError, ArithmeticError, RecursionError) as error:  # of Python's own: no row stops a run
+            reasons[i] = f"{type(error).__name__}: {error}"
     return pa.array(out, kind), _failed(reasons, n)
 
 
@@ -240,7 +242,7 @@ def plain(value: Value) -> list[Any]:
     return value.to_pylist()
 
 
-def rowwise(kind: pa.DataType, parts: Sequence[Node], fn: Callable[..., Any], *, total: bool = True) -> Node:
+def rowwise(kind: pa.DataType, parts: Sequence[BoundTerm], fn: Callable[..., Any], *, total: bool = True) -> BoundTerm:
     """A function of the values of a row, by a Python function; what is constant is handed to it as it is."""
     fixed = {i: plain(repeated(p.constant, 1))[0] for i, p in enumerate(parts) if p.constant is not None}
     if any(value is None for value in fixed.values()):
@@ -257,7 +259,7 @@ def rowwise(kind: pa.DataType, parts: Sequence[Node], fn: Callable[..., Any], *,
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Binding:
     """What a function is bound to: the settings of its expression."""
 
     settings: Settings

@@ -13,9 +13,10 @@ import pyarrow as pa
 from millstream.core.errors import SourceError
 from millstream.runtime.batch import Batch
 from millstream.runtime.sources import csv_file, json_file, parquet_file
-from millstream.runtime.sources.listing import check_format, format_of, named_path, names_in
-from millstream.runtime.sources.order import MODIFIED, NAME, check_order, in_order
+from millstream.runtime.sources.file_order import MODIFIED, NAME, check_order, in_order
+from millstream.runtime.sources.listing import check_format, format_of, named_path, names_in, would_name
 from millstream.runtime.sources.pieces import Pieces
+from millstream.state.paths import identity
 
 log = logging.getLogger("millstream.runtime")
 _READERS: dict[str, ModuleType] = {"parquet": parquet_file, "csv": csv_file, "json": json_file}
@@ -43,6 +44,7 @@ class FileSource:
         if not isinstance(path, str | Path) or not isinstance(pattern, str):
             raise SourceError(f"files({path!r}, pattern={pattern!r}) names no files", hint="Give both as text.")
         self._path = named_path(path)
+        self._folder = self._path.parent if self._path.is_file() else self._path
         if not isinstance(epoch_files, int) or epoch_files < 1:
             raise SourceError(f"epoch_files={epoch_files!r} is not positive", hint="Give a whole number from 1 on.")
         self._reader = _READERS[check_format(format or format_of(self._path, pattern))]
@@ -75,6 +77,10 @@ class FileSource:
         self._done = {name: list(known) for name, known in position["done"].items()}
         self._current = list(position["current"])
         self._pieces.clear(position["rows"])
+
+    def would_read(self, file: Path) -> bool:
+        """Is a file of this name, without links in it, one that a later epoch would read?"""
+        return would_name(identity(self._path), self._pattern, file)
 
     def batches(self) -> Iterator[Batch]:
         """The files there now that were not handed over yet, read one epoch at a time."""
@@ -124,7 +130,7 @@ class FileSource:
             self._warned.update(changed)
 
     def _file(self, name: str) -> Path:
-        return self._path if self._path.is_file() else self._path / name
+        return self._folder / name
 
     def _first_schema(self) -> pa.Schema:
         names = names_in(self._path, self._pattern)
@@ -149,10 +155,10 @@ def files(
 
     Args:
         path: A file, or a folder of files. Names that start with a dot or an underscore are left alone.
-        format: "parquet", "csv" (with a header line) or "json" (one object a line); by default what the
+        format: "parquet", "csv" (with a header line) or "json" (one object per line); by default what the
             suffixes say.
         schema: Columns and types; by default those of the first file.
-        epoch_files: Files an epoch.
+        epoch_files: How many files an epoch has.
         epoch_rows: If given, an epoch has at most so many rows: files are cut, never joined, to get there.
         pattern: Which files of the folder, as a glob; "**/*.csv" looks into folders below it too.
         order_by: In which order the files that are there are taken: "name"; "modified", the time when they were

@@ -19,12 +19,12 @@ Rows = dict[Hashable, list[Contract]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ContractPlan:
     """Operators with their offerings, and which operators each reads. `root` is the one that nobody reads.
 
     >>> from millstream.core.contract.scheme import Scheme
     >>> time, key = Scheme.of("a+"), Scheme.of("a#")
-    >>> plan = Plan(
+    >>> plan = ContractPlan(
     ...     root="B",
     ...     reads={"B": ("A",), "A": ("C",), "C": ()},
     ...     offerings={
@@ -50,7 +50,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Reduction:
+class Remaining:
     """What is left of each offering: the contracts that are part of some consistent accordance."""
 
     rows: Rows = field(default_factory=Rows)
@@ -62,9 +62,9 @@ class Reduction:
         return bool(self.rows) and all(self.rows.values())
 
 
-def reduce(plan: Plan) -> Reduction:
+def reduce(plan: ContractPlan) -> Remaining:
     """Keep of each offering what is part of a consistent accordance; nothing is left if there is none."""
-    out = Reduction({name: [] for name in plan.reads})
+    out = Remaining({name: [] for name in plan.reads})
     for rows in _fixed(plan):
         one = _Trees(plan, rows)
         found = one.reduced()
@@ -74,7 +74,7 @@ def reduce(plan: Plan) -> Reduction:
     return out
 
 
-def accordances(plan: Plan) -> Iterator[dict[Hashable, Contract]]:
+def accordances(plan: ContractPlan) -> Iterator[dict[Hashable, Contract]]:
     """Every consistent accordance, one after the other."""
     for rows in _fixed(plan):
         found = _Trees(plan, rows).reduced()
@@ -82,7 +82,7 @@ def accordances(plan: Plan) -> Iterator[dict[Hashable, Contract]]:
             yield from _choose(plan, found, _top_down(plan), {})
 
 
-def _fixed(plan: Plan) -> Iterator[Rows]:
+def _fixed(plan: ContractPlan) -> Iterator[Rows]:
     """The well-formed offerings, once for each choice of contracts for the shared operators."""
     every = {name: [row for row in plan.offerings[name] if well_formed(row)] for name in plan.reads}
     shared = plan.shared
@@ -90,7 +90,7 @@ def _fixed(plan: Plan) -> Iterator[Rows]:
         yield {**every, **{name: [row] for name, row in zip(shared, chosen, strict=True)}}
 
 
-def _top_down(plan: Plan) -> list[Hashable]:
+def _top_down(plan: ContractPlan) -> list[Hashable]:
     """Every operator after all of its readers."""
     order: dict[Hashable, None] = {}
 
@@ -105,7 +105,7 @@ def _top_down(plan: Plan) -> list[Hashable]:
 
 
 def _choose(
-    plan: Plan, rows: Rows, order: list[Hashable], chosen: dict[Hashable, Contract]
+    plan: ContractPlan, rows: Rows, order: list[Hashable], chosen: dict[Hashable, Contract]
 ) -> Iterator[dict[Hashable, Contract]]:
     if len(chosen) == len(order):
         yield dict(chosen)
@@ -120,7 +120,7 @@ def _choose(
 class _Trees:
     """The plan with its shared operators fixed: a tree below the root and one below each shared operator."""
 
-    def __init__(self, plan: Plan, rows: Rows) -> None:
+    def __init__(self, plan: ContractPlan, rows: Rows) -> None:
         self.plan = plan
         self.rows = {name: list(some) for name, some in rows.items()}
         self.semi_joins = 0

@@ -46,16 +46,17 @@ def check_worker(spark: SparkSession) -> None:
     if application in _tried:
         return
     try:
-        (row,) = spark.range(0, 1, 1, 1).mapInArrow(_looking(), "interpreter string, missing string").collect()
+        # Not over Arrow: a worker without it fails before it is asked, and Spark logs pages of that.
+        ((interpreter, missing),) = spark.sparkContext.parallelize([0], 1).map(_looking()).collect()
     except (PySparkException, Py4JError) as error:
         raise PlanError(
             f"no Python worker of this session could be started: {_last_line(error)}",
             hint=_remedy("the workers' Python"),
         ) from error
-    if row["missing"]:
+    if missing:
         raise PlanError(
-            f"the workers of this session run {row['interpreter']}, which cannot import Millstream: {row['missing']}",
-            hint=_remedy(f"{row['interpreter']} on every worker"),
+            f"the workers of this session run {interpreter}, which cannot import Millstream: {missing}",
+            hint=_remedy(f"{interpreter} on every worker"),
         )
     _tried.add(application)
 
@@ -63,24 +64,18 @@ def check_worker(spark: SparkSession) -> None:
 def _looking() -> Any:
     """The function that a worker runs; made here, it travels as it is and not as a name in a package."""
 
-    def look(batches: Any) -> Any:
+    def look(_: int) -> tuple[str, str]:
         import importlib  # noqa: PLC0415 - this runs where the package may be missing
         import sys as worker  # noqa: PLC0415
 
-        import pyarrow  # noqa: PLC0415
-
-        for _ in batches:
-            pass
         missing = ""
-        for name in ("numpy", "duckdb", "millstream.runtime.tasks.task"):
+        for name in ("pyarrow", "numpy", "millstream.runtime.tasks.task"):
             try:
                 importlib.import_module(name)
             except Exception as error:  # noqa: BLE001 - whatever keeps it from being imported
                 missing = f"{type(error).__name__}: {error}"
                 break
-        told = [[f"{worker.executable} (Python {worker.version.split()[0]})"], [missing]]
-        columns = [pyarrow.array(one, pyarrow.string()) for one in told]
-        yield pyarrow.RecordBatch.from_arrays(columns, names=["interpreter", "missing"])
+        return f"{worker.executable} (Python {worker.version.split()[0]})", missing
 
     return look
 

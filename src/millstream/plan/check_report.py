@@ -61,7 +61,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class CheckReport:
     """The verdicts on all queries of an engine."""
 
     answers: tuple[Answer, ...]
@@ -89,7 +89,7 @@ class Report:
         return {"safe": self.safe, "queries": [one.to_dict() for one in self.answers]}
 
 
-def report(queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Collection[int] = ()) -> Report:
+def report(queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Collection[int] = ()) -> CheckReport:
     """Check every query; with `ends` the streams are promised to end.
 
     `asked` are the nodes that statements asked for, by identity: of these, hints are SQL.
@@ -98,4 +98,4 @@ def report(queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Coll
     for name, root in queries.items():
         checked = check(name, root, ends=ends, asked=asked)
         out.append(Answer(checked=checked, sql=any(id(node) in asked for node, _ in checked.refusals)))
-    return Report(answers=tuple(out))
+    return CheckReport(answers=tuple(out))

@@ -13,7 +13,7 @@ from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
 from millstream.kernels.expressions.registry import unknown
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
-from millstream.sql.functions import FUNCTIONS
+from millstream.sql.function_names import FUNCTIONS
 from millstream.sql.grammar.cursor import shown, typo
 from millstream.sql.grammar.text import Piece
 from millstream.sql.hints import in_sql

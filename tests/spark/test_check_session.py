@@ -12,7 +12,7 @@ import pytest
 
 import millstream as ms
 from millstream.core.errors import PlanError
-from millstream.spark import fit
+from millstream.spark import check_session
 
 pytestmark = pytest.mark.spark
 
@@ -30,10 +30,11 @@ def test_what_is_no_session_is_refused(spark: Any, monkeypatch: pytest.MonkeyPat
 def test_a_session_of_connect_is_refused() -> None:
     remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(PlanError, match="a session of Spark Connect"):
-        fit.check_session(remote)
+        check_session.check_session(remote)
 
 
-def test_workers_that_cannot_import_the_package_are_told_of_in_a_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["millstream", "pyarrow"])
+def test_workers_that_cannot_import_the_package_are_told_of_in_a_line(tmp_path: Path, package: str) -> None:
     """In a process of its own: the workers of this session can."""
     program = textwrap.dedent(
         f"""
@@ -42,8 +43,7 @@ def test_workers_that_cannot_import_the_package_are_told_of_in_a_line(tmp_path: 
         from pyspark.sql import SparkSession
         # A package of that name which is none stands in for a Python without it.
         spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-                 .config("spark.executorEnv.PYTHONPATH", {str(tmp_path)!r}).getOrCreate())
-        spark.sparkContext.setLogLevel("OFF")
+                 .config("spark.executorEnv.PYTHONPATH", {str(tmp_path / "fake")!r}).getOrCreate())
         import millstream as ms
         engine = ms.Engine(spark)
         engine.stream("s", [{{"ts": 1}}]).select("ts").named("q")
@@ -51,16 +51,22 @@ def test_workers_that_cannot_import_the_package_are_told_of_in_a_line(tmp_path: 
             engine.start(ms.available_now()).await_termination()
         except ms.MillstreamError as error:
             print("SAID", error)
+        try:
+            ms.Engine(spark, checkpoint="ck").stream("s", [{{"ts": 1}}]).select("ts").named("q").engine.drain("q")
+        except ms.MillstreamError as error:
+            print("DRAINED", error)
         """
     )
-    (tmp_path / "millstream").mkdir()
-    (tmp_path / "millstream" / "__init__.py").write_text("raise ImportError('not the real one')")
+    (tmp_path / "fake" / package).mkdir(parents=True)
+    (tmp_path / "fake" / package / "__init__.py").write_text("raise ImportError('not the real one')")
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False
     )
-    said = done.stdout.split("SAID")[-1]
+    said, _, drained = done.stdout.partition("SAID")[2].partition("DRAINED")
 
     assert "cannot import Millstream: ImportError: not the real one" in said, done.stdout + done.stderr[-2000:]
     assert sys.executable in said
     assert "PYSPARK_PYTHON" in said
     assert len(said) < 800
+    assert drained.strip() == said.strip()
+    assert "Traceback" not in done.stderr

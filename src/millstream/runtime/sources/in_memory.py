@@ -154,7 +154,7 @@ class TableSource(IterableSource):
 
 
 class CallableSource(EpochSource):
-    """What a function returns, once an epoch, until it returns None; a later run asks it again.
+    """What a function returns, once per epoch, until it returns None; a later run asks it again.
 
     >>> waiting = [[{"x": 1}], [{"x": 2}]]
     >>> source = CallableSource(lambda: waiting.pop(0) if waiting else None)

@@ -14,10 +14,10 @@ from millstream.kernels.aggregates.base import Holistic, to_numpy
 from millstream.kernels.aggregates.parts.order import decoded_type
 
 
-class Distinct(Holistic):
+class CountDistinct(Holistic):
     """The number of values given to each cell; each is given once, as `distinct_only` asks.
 
-    >>> distinct = Distinct(pa.string())
+    >>> distinct = CountDistinct(pa.string())
     >>> words, once, cells = pa.array(["a", "b", None, "a"]), np.ones(4, int), np.array([0, 0, 0, 1])
     >>> distinct.evaluate([words], once, cells, 3).to_pylist()
     [2, 1, 0]

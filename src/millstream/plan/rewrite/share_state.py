@@ -1,0 +1,28 @@
+"""Share state: what several queries can read from one store, they do: panes of windows, rows of joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+
+from millstream.plan.lease import Holdings, Lease
+from millstream.plan.plan import Plan
+from millstream.plan.rewrite.share_joins import share_joins
+from millstream.plan.rewrite.share_panes import Shared, share_panes
+
+
+def share_state(
+    plan: Plan,
+    leases: Mapping[int, Lease] | None = None,
+    *,
+    held: Holdings | None = None,
+    apart: Container[int] = (),
+    single: Callable[[int], bool] = lambda _: False,
+    fresh: bool = True,
+) -> Shared:
+    """Promise: every query has the answers it had, from as few stores as can be. See `share_panes`, `share_joins`.
+
+    >>> share_state(Plan(roots=())).plan
+    Plan(roots=(), distributed=False)
+    """
+    panes = share_panes(plan, leases, held=held, apart=apart, single=single)
+    return share_joins(panes, leases, apart=apart, fresh=fresh)
