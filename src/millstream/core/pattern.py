@@ -179,7 +179,8 @@ class Pattern:
 
     def __post_init__(self) -> None:
         """Drop `Any`: two patterns that say the same are equal."""
-        kept = {name: p for name, p in sorted(self.attributes.items()) if not isinstance(p, AnyValue)}
+        named = sorted(self.attributes.items()) if len(self.attributes) > 1 else self.attributes.items()
+        kept = {name: p for name, p in named if not isinstance(p, AnyValue)}
         object.__setattr__(self, "attributes", kept)
 
     def __hash__(self) -> int:

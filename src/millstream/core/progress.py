@@ -13,7 +13,7 @@ from typing import Any
 from millstream.core.domain import BOTTOM, END
 from millstream.core.errors import PunctuationError
 from millstream.core.key import key_of
-from millstream.core.pattern import Equal
+from millstream.core.pattern import Equal, UpTo
 from millstream.core.punctuation import Punctuation
 
 Key = tuple[Any, ...]
@@ -50,16 +50,15 @@ class Progress:
         if punctuation.ends_stream:
             self.ended = True
             return True
-        for attribute in punctuation.pattern.attributes:
-            split = punctuation.split(attribute)
+        parts = punctuation.pattern.attributes
+        for attribute, part in parts.items():
+            split = punctuation.split(attribute) if isinstance(part, UpTo) else None
             if split is not None:
                 bound, group = split
                 return self._raise(attribute, bound, group)
-        parts = punctuation.pattern.attributes
-        if all(isinstance(part, Equal) for part in parts.values()):
-            names = tuple(parts)
-            keys = self.over.setdefault(names, set())
-            key = tuple(part.value for part in parts.values() if isinstance(part, Equal))
+        key = tuple([part.value for part in parts.values() if isinstance(part, Equal)])
+        if len(key) == len(parts):
+            keys = self.over.setdefault(tuple(parts), set())
             grown = key not in keys
             keys.add(key)
             return grown
@@ -71,8 +70,8 @@ class Progress:
 
     def check_forward(self, punctuation: Punctuation, show: Mapping[str, Any] | None = None) -> None:
         """Refuse a punctuation whose bound lies below one already given for the same rows."""
-        for attribute in punctuation.pattern.attributes:
-            split = punctuation.split(attribute)
+        for attribute, part in punctuation.pattern.attributes.items():
+            split = punctuation.split(attribute) if isinstance(part, UpTo) else None
             if split is None:
                 continue
             bound, group = split

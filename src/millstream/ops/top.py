@@ -39,13 +39,11 @@ class Top(Operator):
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         held = [segment.tables[_HELD] for segment in self.store.segments]
         both = pa.concat_tables([*held, rows])
-        first = self._first(both)
-        kept = np.zeros(both.num_rows, dtype=np.bool_)
-        kept[first] = True
-        before = both.num_rows - rows.num_rows
-        self.meter.filtered += both.num_rows - len(first)
+        kept = self._kept(both)
+        before, stay = both.num_rows - rows.num_rows, int(kept.sum())
+        self.meter.filtered += both.num_rows - stay
         # A row that was among the first may have to make way for a new one.
-        self.meter.accepted += len(first) - before
+        self.meter.accepted += stay - before
         fresh = rows.filter(pa.array(kept[before:])).combine_chunks()
         runs = filtered(self.store.segments, _HELD, kept[:before], _run)
         self.store.replace(merged([*runs, _run(fresh)] if fresh.num_rows else runs, _HELD, _run))
@@ -70,6 +68,18 @@ class Top(Operator):
     def promises(self) -> Progress:
         """Only what is said of the keys: other promises may speak of rows that are still held."""
         return of_columns(self.progress[0], self.keys)
+
+    def _kept(self, rows: pa.Table) -> np.ndarray:
+        """Which rows are among the first of their group; only those of groups with too many are put in order."""
+        kept = np.ones(rows.num_rows, dtype=np.bool_)
+        if self.limit is None:
+            return kept
+        codes = encode([rows[name] for name in self.keys], rows.num_rows).codes
+        crowded = np.flatnonzero(np.bincount(codes)[codes] > self.limit)
+        if len(crowded):
+            kept[crowded] = False
+            kept[crowded[self._first(rows.take(pa.array(crowded)))]] = True
+        return kept
 
     def _first(self, rows: pa.Table) -> np.ndarray:
         """Which rows are among the first of their group, those of a group one after the other, in order."""

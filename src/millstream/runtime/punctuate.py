@@ -52,18 +52,21 @@ def bind_one(given: Any, node: nodes.Source) -> Punctuation:
             pattern = Pattern({k: UpTo(v) if k == attribute else Equal(v) for k, v in given.items()})
         case _:
             raise PatternError(f"{given!r} is not a punctuation", hint='Use ms.punctuation("ts", before=15).')
-    return Punctuation(Pattern({name: _bind(name, value, node) for name, value in pattern.attributes.items()}))
+    bound = {name: _bind(name, value, node) for name, value in pattern.attributes.items()}
+    same = all(bound[name] is value for name, value in pattern.attributes.items())
+    return Punctuation(pattern if same else Pattern(bound))
 
 
 def _bind(name: str, value: ValuePattern, node: nodes.Source) -> ValuePattern:
-    if name not in node.schema.names:
+    if node.schema.get_field_index(name) < 0 and name not in node.schema.names:
         raise SchemaError(
             f"punctuation on stream {node.name!r} names the unknown column {name!r}",
             hint=nearest(name, node.schema.names),
         )
     match value:
         case Equal(constant):
-            return Equal(_constant(name, constant, node))
+            own = _constant(name, constant, node)
+            return value if own is constant else Equal(own)
         case OneOf(constants):
             return OneOf(frozenset(_constant(name, constant, node) for constant in constants))
         case UpTo(bound):
@@ -86,8 +89,21 @@ def _tick(name: str, value: Any, node: nodes.Source) -> Any:
     return value if domain is None else domain.point(value, what=f"bound on {name}")
 
 
+_PLAIN: dict[pa.DataType, type] = {pa.string(): str, pa.bool_(): bool}
+"""By type of a column: the Python type whose values are values of the column as they are."""
+_WHOLE = {
+    pa.int8(): range(-(2**7), 2**7),
+    pa.int16(): range(-(2**15), 2**15),
+    pa.int32(): range(-(2**31), 2**31),
+    pa.int64(): range(-(2**63), 2**63),
+}
+"""The values of columns of whole numbers."""
+
+
 def _constant(name: str, value: Any, node: nodes.Source) -> Any:
     kind = node.schema.field(name).type
+    if type(value) is _PLAIN.get(kind) or (type(value) is int and value in _WHOLE.get(kind, ())):
+        return value  # most punctuation has such values, and to make a scalar of one costs more than all the rest
     if value is None:
         raise PatternError(
             f"a punctuation names null as a value of {name!r}",

@@ -45,6 +45,7 @@ from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
+from millstream.runtime.reports.metrics import Accounts
 from millstream.runtime.tables import Tables
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
@@ -81,6 +82,7 @@ class DurableHost(NoFrames, Changing):
         """Looks for what other processes ask, between two epochs."""
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
+        self.accounts = Accounts()
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
         self.begun = False

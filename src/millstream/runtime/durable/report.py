@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
-from millstream.runtime.reports.metrics import books
 from millstream.runtime.reports.report import made, of_operator, of_stream
 from millstream.runtime.tasks.parcel import Report
 
@@ -26,15 +25,15 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
         id(node): of_operator(node, meters[id(node)], *sizes.get(key_of[id(node)], (0, 0))) for node in program.nodes
     }
     queries = {}
-    for target in program.targets:
+    held = host.accounts.of(target.node for target in program.targets)
+    for target, books in zip(program.targets, held, strict=True):
         queries[target.name] = {
             "rows_out": ledger.rows_out.get(target.name, 0),
-            "books": books(
+            "books": books.settle(
                 lambda node: meters[id(node)],
-                target.node,
                 lambda node, name=target.name: ledger.before(name, key_of[id(node)]),
             ),
-            "operators": [measured[id(node)] for node in nodes.walk(target.node)],
+            "operators": [measured[id(node)] for node in books.nodes],
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
     return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
 from millstream.core.progress import Progress
+from millstream.ops.operator import Meter
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -29,7 +31,7 @@ from millstream.runtime.outputs.handed import HandedOn, ending
 from millstream.runtime.outputs.side import late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
-from millstream.runtime.reports.metrics import books, operator_metrics
+from millstream.runtime.reports.metrics import Accounts, operator_metrics
 from millstream.runtime.reports.report import made, of_stream
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
@@ -43,6 +45,7 @@ class LocalHost(NoFrames):
         self.id = uuid.uuid4().hex
         """Tells this host from others, for the folders that it writes to."""
         self.arranged = Arranged()
+        self._accounts = Accounts()
         self.changes = Changes()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -259,17 +262,21 @@ class LocalHost(NoFrames):
             streams[node.name] = of_stream(node, ingest.meter, bound, high)
         queries = {}
         measured = {key: operator_metrics(vertex) for key, vertex in self.graph.vertices.items()}
-        for query in self.queries.values():
+        held = self._accounts.of(query.node for query in self.queries.values())
+        for query, books in zip(self.queries.values(), held, strict=True):
             queries[query.name] = {
                 "rows_out": query.rows_out,
-                "books": books(
-                    lambda node: self.graph.at(node).operator.meter,
-                    query.node,
-                    lambda node, query=query: query.since.get(self.arranged.name(node)),
-                ),
-                "operators": [measured[id(node)] for node in nodes.walk(query.node)],
+                "books": books.settle(self._meter, partial(self._before, query) if query.since else None),
+                "operators": [measured[id(node)] for node in books.nodes],
             }
         return made(epoch, epoch, input_rows, durations, streams, queries)
+
+    def _meter(self, node: nodes.Node) -> Meter:
+        return self.graph.at(node).operator.meter
+
+    def _before(self, query: HostQuery, node: nodes.Node) -> Meter | None:
+        """What a node had done when a query came."""
+        return query.since.get(self.arranged.name(node))
 
 
 def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
