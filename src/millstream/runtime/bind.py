@@ -19,7 +19,7 @@ from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.ticks import domain_of
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes
-from millstream.runtime.compile_windows import ROW_NUMBER, spec_of
+from millstream.runtime.compile.window_kinds import ROW_NUMBER, spec_of
 
 _BY_ATTRIBUTE = ("first", "last")
 
