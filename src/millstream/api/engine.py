@@ -123,8 +123,9 @@ class Engine(LiveChanges):
         """A stream of rows from a source.
 
         `source` is an Arrow table, an iterable of tables (one per epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable; on Spark also any data frame, streaming or not. The same declaration again, for example in
-        a notebook cell that runs twice, returns the existing stream. `progress` declares the disorder of the stream,
+        files, or a callable that returns the next rows, and None or no rows if there are none now; on Spark also any
+        data frame, streaming or not. The same declaration again, for example in a notebook cell that runs twice,
+        returns the existing stream. `progress` declares the disorder of the stream,
         from which punctuation follows; without it, windows close only at the end of the stream. `epoch_rows` divides a
         large table into epochs. `schema` is an Arrow schema, or text with the types of Spark: "ts TIMESTAMP, k STRING".
         """
