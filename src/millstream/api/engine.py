@@ -225,7 +225,7 @@ class Engine(LiveChanges):
             if self._streams.get(source.name) is not source:
                 raise PlanError(
                     f"{source.name!r} is not the stream of that name in this engine",
-                    hint="Another engine's, or declared again since: read it anew.",
+                    hint="It belongs to another engine. Use the stream that this engine's stream(…) returned.",
                 )
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
@@ -356,8 +356,8 @@ class Engine(LiveChanges):
             raise PlanError(f"there is no query {name!r}", hint=known)
         if not hasattr(self.host, "drain"):
             raise PlanError(
-                "the local host keeps no checkpoint to remove a query from",
-                hint="Start it with end_of_stream=True: that lets it give all that it holds.",
+                f"this engine has no checkpoint, so it keeps no state of {name!r} between runs",
+                hint="Start it with end_of_stream=True: all results that it holds then leave.",
             )
         self._hand_over()
         self.host.drain(name)
