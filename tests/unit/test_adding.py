@@ -17,7 +17,7 @@ import pytest
 import millstream as ms
 from millstream.core.errors import ContractError, WindowError
 from millstream.kernels.aggregates import registry as aggregates
-from millstream.runtime import registry as operators
+from millstream.runtime.compile import registry as operators
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding things")[2].partition("\n## ")[0]

@@ -363,6 +363,13 @@ def test_a_hint_about_a_run_is_sql_too(script: Path) -> None:
     assert "to_parquet" not in said
 
 
+@pytest.mark.parametrize("module", ["millstream", "millstream.cli"])
+def test_the_command_is_there_where_it_is_not_on_the_path(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+
+    assert f"Usage: python -m {module} " in done.stdout
+
+
 def test_a_query_is_drained_before_it_is_changed(script: Path) -> None:
     stream = "CREATE STREAM bids FROM parquet 'in' PROGRESS ON ts WITHIN 5;"
     old = "INSERT INTO json 'out/counts' SELECT count(*) AS n FROM bids [RANGE 10, WATTR ts];"

@@ -41,6 +41,22 @@ def supplied() -> ms.Stream:
 Mistake = tuple[Callable[[], Any], type[ms.MillstreamError], str, str]
 
 MISTAKES: dict[str, Mistake] = {
+    # --- a query or a stream that is another's, or has no state ------------------------------------------
+    "a stream of another engine": (
+        lambda: ms.Engine(host="local").register(stream().where("price > 1"), "q"), ms.PlanError,
+        "'s' is not the stream of that name in this engine",
+        "It belongs to another engine. Use the stream that this engine's stream(…) returned.",
+    ),
+    "draining without a checkpoint": (
+        lambda: stream().where("price > 1").named("q").engine.drain("q"), ms.PlanError,
+        "this engine has no checkpoint, so it keeps no state of 'q' between runs",
+        "Start it with end_of_stream=True: all results that it holds then leave.",
+    ),
+    "replacing a query by one with other columns": (
+        lambda: stream().where("price > 1").named("q").to_memory().replace(stream().select("ts")), ms.PlanError,
+        "the new query has other columns than 'q', whose sinks it would write to",
+        "Give the new query sinks of its own, or the same columns.",
+    ),
     # --- a column that is not there ---------------------------------------------------------------------
     "unknown attribute": (
         lambda: stream().window("tss", range=5), ms.SchemaError,
@@ -271,7 +287,7 @@ MISTAKES: dict[str, Mistake] = {
     "a punctuation that names null": (
         lambda: supplied().punctuate("ts", before=5, k=None), ms.PatternError,
         "a punctuation names null as a value of 'k'",
-        "Null matches only any: leave the attribute out, or let the end of the stream close it.",
+        "A punctuation cannot name null: leave the attribute out, or let the end of the stream close it.",
     ),
     # --- aggregates -------------------------------------------------------------------------------------
     "unknown strategy": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,6 +47,42 @@ def test_a_join_condition_that_is_never_true_pairs_nothing() -> None:
     assert [(1, None), (2, None), (3, None)] == sorted(
         (row["ts"], row["at"]) for row in answers(left.join(right, how="left", within=9, where="1 = 2"))[0]
     )
+
+
+@pytest.mark.parametrize("condition", ["null", "a > 0 AND null", "null AND a > 0", "nothing", "1 = 2"])
+@pytest.mark.parametrize(("how", "left_alone"), [("inner", 0), ("left", 3), ("full", 4), ("semi", 0), ("anti", 3)])
+def test_a_join_condition_that_is_null_pairs_nothing(condition: str, how: str, left_alone: int) -> None:
+    left = stream([{**row, "nothing": None} for row in ROWS])
+    right = left.engine.stream("t", [{"at": 1}], progress=ms.ordered("at"))
+
+    assert left_alone == len(answers(left.join(right, how=how, within=9, where=condition))[0])
+
+
+@pytest.mark.parametrize("condition", ["null", "a > 0 AND null", "null AND a > 0", "nothing", "nothing AND a > 0"])
+def test_a_condition_that_is_null_is_not_true_anywhere(condition: str) -> None:
+    def rows() -> ms.Stream:
+        return stream([{**row, "nothing": None} for row in ROWS])
+
+    def windowed(**calls: Any) -> ms.Query:
+        return rows().window("ts", range=10).agg(**calls)
+
+    assert [] == answers(rows().where(condition))[0]
+    assert [] == answers(rows().where("a > 0").where(condition).select("a"))[0]
+    assert [] == answers(rows().engine.sql("SELECT 1 AS one FROM s WHERE null"))[0]
+    assert [] == answers(windowed(a=ms.sum("a"), nothing=ms.count()).select("a", "null AS nothing").where(condition))[0]
+    counted, _ = answers(windowed(n=ms.count(filter=condition), m=ms.sum("a", filter=condition), o=ms.count()))
+    assert [(0, None, 3)] == [(row["n"], row["m"], row["o"]) for row in counted]
+    table = [{"b": 3, "name": "three"}]
+    assert [None] * 3 == [row["name"] for row in answers(rows().enrich(table, on="b", how="left", where=condition))[0]]
+
+
+def test_what_has_no_type_is_cast_before_it_is_an_argument() -> None:
+    nothing = stream().select("ts", "null AS nothing").window("ts", range=10)
+    with pytest.raises(ms.AggregateError, match="nothing is null, and max takes") as caught:
+        nothing.agg(n=ms.max("nothing"))
+    (hinted,) = re.findall(r'"(.*)"', str(caught.value.hint))
+
+    assert [None] == [row["n"] for row in answers(nothing.agg(n=ms.max(hinted)))[0]]
 
 
 def test_constants_are_columns_aggregates_and_filters() -> None:

@@ -84,7 +84,7 @@ def test_two_outputs_in_one_folder_are_refused(tmp_path: Path, host: str, other:
     query = asked(engine).to_parquet(tmp_path / "out")
     query.late.to_parquet(tmp_path / other)
 
-    with pytest.raises(SinkError, match="is the folder of two outputs"):
+    with pytest.raises(SinkError, match=r"is the folder of two outputs.*: the results of 'q' and the late rows of 'q'"):
         finished(engine)
     assert [] == list((tmp_path / "out").iterdir())
 

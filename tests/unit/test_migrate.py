@@ -105,6 +105,50 @@ def test_what_cannot_change_is_refused_with_what_to_do(tmp_path: Path, ask: Ask)
         life(tmp_path, [FIRST, THEN], ask=ask)
 
 
+WINDOW = "window range 8 slide 4 on ts [CF]"
+
+
+@pytest.mark.parametrize(
+    ("type_of_v", "ask", "said"),
+    [
+        (
+            pa.float64(),
+            lambda s: s.window("ts", range=8, slide=4).agg(n=ms.sum("v")),
+            "`v int64` and now has `v double`",
+        ),
+        (
+            pa.int64(),
+            lambda s: s.window("ts", range=12, slide=4).agg(n=ms.sum("v")),
+            f"`{WINDOW}` and now has `{WINDOW.replace('8', '12')}`",
+        ),
+        (
+            pa.int64(),
+            lambda s: s.window("ts", range=8, slide=4).agg(n=ms.count("v")),
+            "`aggregate: n = sum(v)` and now has `aggregate: n = count(v)`",
+        ),
+        (
+            pa.decimal128(10, 2),
+            lambda s: s.where("v > 0").window("ts", range=8, slide=4).agg(n=ms.sum("v")),
+            "`less` and now has `select where v > 0`",
+        ),
+    ],
+)
+def test_what_is_refused_is_named_and_not_what_may_change(
+    tmp_path: Path, type_of_v: pa.DataType, ask: Ask, said: str
+) -> None:
+    def start(kind: pa.DataType, ask: Ask, disorder: int, **more: list[int]) -> None:
+        made = engine_on_disk(tmp_path / "ck", 2)
+        rows = pa.table({"ts": [*range(9)], "v": pa.array([*range(9)]).cast(pa.decimal128(19, 0)).cast(kind), **more})
+        ask(made.stream("s", rows, progress=ms.bounded_disorder("ts", disorder))).named("q").discard()
+        made.start(ms.available_now()).await_termination()
+
+    start(pa.int64(), lambda s: s.window("ts", range=8, slide=4).agg(n=ms.sum("v")), 2)
+    with pytest.raises(StateError) as caught:
+        start(type_of_v, ask, 5, unread=[0] * 9)
+
+    assert caught.value.fact.endswith(f"it had {said}")
+
+
 def test_a_query_without_state_may_become_any_other(tmp_path: Path) -> None:
     life(tmp_path, [FIRST], ask=lambda s: s.where("v > 3").select("ts"))
     query = life(

@@ -28,7 +28,7 @@ from millstream.ops.windowing.base import as_segment
 from millstream.plan import nodes
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import share_panes
-from millstream.runtime.compile_panes import store_spec
+from millstream.runtime.compile.store_specs import store_spec
 from support.window_sets import near, some_rows
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("r", pa.int64()), ("v", pa.int64()), ("f", pa.float64())])

@@ -123,8 +123,9 @@ class Engine(LiveChanges):
         """A stream of rows from a source.
 
         `source` is an Arrow table, an iterable of tables (one per epoch), dict rows, a path of Parquet, CSV or JSON
-        files, or a callable; on Spark also any data frame, streaming or not. The same declaration again, for example in
-        a notebook cell that runs twice, returns the existing stream. `progress` declares the disorder of the stream,
+        files, or a callable that returns the next rows, and None or no rows if there are none now; on Spark also any
+        data frame, streaming or not. The same declaration again, for example in a notebook cell that runs twice,
+        returns the existing stream. `progress` declares the disorder of the stream,
         from which punctuation follows; without it, windows close only at the end of the stream. `epoch_rows` divides a
         large table into epochs. `schema` is an Arrow schema, or text with the types of Spark: "ts TIMESTAMP, k STRING".
         """
@@ -224,7 +225,7 @@ class Engine(LiveChanges):
             if self._streams.get(source.name) is not source:
                 raise PlanError(
                     f"{source.name!r} is not the stream of that name in this engine",
-                    hint="Another engine's, or declared again since: read it anew.",
+                    hint="It belongs to another engine. Use the stream that this engine's stream(…) returned.",
                 )
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
@@ -355,8 +356,8 @@ class Engine(LiveChanges):
             raise PlanError(f"there is no query {name!r}", hint=known)
         if not hasattr(self.host, "drain"):
             raise PlanError(
-                "the local host keeps no checkpoint to remove a query from",
-                hint="Start it with end_of_stream=True: that lets it give all that it holds.",
+                f"this engine has no checkpoint, so it keeps no state of {name!r} between runs",
+                hint="Start it with end_of_stream=True: all results that it holds then leave.",
             )
         self._hand_over()
         self.host.drain(name)

@@ -75,7 +75,7 @@ class Live:
         if not other.sinks:
             if other.node.schema != query.node.schema and query.sinks:
                 raise PlanError(
-                    f"the columns of {name!r} would change, and its sinks have those of now",
+                    f"the new query has other columns than {name!r}, whose sinks it would write to",
                     hint="Give the new query sinks of its own, or the same columns.",
                 )
             other.take_over(query)

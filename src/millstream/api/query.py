@@ -43,8 +43,8 @@ class Query(Output, Stream):
         """Refuse a new sink after the start of the query: it would get only a part of the rows."""
         if self.name is not None and self.name in self.engine.host.queries:
             raise PlanError(
-                f"query {self.name!r} has been started, and {what} has its sinks",
-                hint="Give it its sinks before its name, or all at once: with engine.changes(): …",
+                f"query {self.name!r} has started, so nothing can be added to {what}",
+                hint="Add the sinks before .named(…), or both inside of `with engine.changes():`.",
             )
 
     def _schema(self) -> pa.Schema:

@@ -20,7 +20,7 @@ from millstream.core.expression import Expression
 from millstream.core.flush import Flush
 from millstream.core.quote import apart, check_reserved
 from millstream.core.window import WHOLE
-from millstream.kernels.expressions.evaluate import type_of
+from millstream.kernels.expressions.evaluate import as_condition, type_of
 from millstream.kernels.group import check_groupable
 from millstream.kernels.same import all_alike
 from millstream.kernels.ticks import domain_of
@@ -56,7 +56,7 @@ class Stream:
 
     def where(self, condition: str) -> Query:
         """The rows that satisfy an SQL condition."""
-        parsed = expression(condition, self.schema, self.engine.settings)
+        parsed = as_condition(expression(condition, self.schema, self.engine.settings), self.schema)
         kind = type_of(parsed, self.schema)
         if not pa.types.is_boolean(kind):
             raise SchemaError(f"{condition} is {kind}, not a condition", hint='Compare something: "price > 10".')

@@ -15,11 +15,11 @@ from millstream.core.expression import Expression
 from millstream.core.flush import Flush
 from millstream.core.quote import apart, check_reserved
 from millstream.core.window import Window
-from millstream.kernels.expressions.evaluate import type_of
+from millstream.kernels.expressions.evaluate import as_condition, type_of
 from millstream.kernels.ticks import domain_of
 from millstream.ops.windowing.spec import WINDOW_COLUMNS
 from millstream.plan import nodes
-from millstream.runtime.compile_windows import ROW_NUMBER, spec_of
+from millstream.runtime.compile.window_kinds import ROW_NUMBER, spec_of
 
 _BY_ATTRIBUTE = ("first", "last")
 
@@ -46,7 +46,7 @@ def bind_aggregate(
     bound: list[nodes.AggregateColumn] = []
     taken = (*source.schema.names, *calls)
     for i, (name, call) in enumerate(calls.items()):
-        wanted = None if call.filter is None else parse(call.filter)
+        wanted = None if call.filter is None else as_condition(parse(call.filter), source.schema)
         parsed = [parse(text) for text in call.arguments]
         if wanted is not None:  # rows that the filter stops must not fail for their arguments
             parsed = [one if one.total else one.only_where(wanted) for one in parsed]

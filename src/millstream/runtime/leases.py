@@ -16,7 +16,7 @@ from millstream.ops.panes.parts import Part, parts_of
 from millstream.plan import nodes
 from millstream.plan.lease import Holding, Holdings, Lease
 from millstream.plan.rewrite.share_panes import Shared
-from millstream.runtime.compile_panes import store_spec
+from millstream.runtime.compile.store_specs import store_spec
 
 _NOT_KEPT = 2**62
 """A tick that no row reaches."""

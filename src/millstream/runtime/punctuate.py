@@ -107,7 +107,7 @@ def _constant(name: str, value: Any, node: nodes.Source) -> Any:
     if value is None:
         raise PatternError(
             f"a punctuation names null as a value of {name!r}",
-            hint="Null matches only any: leave the attribute out, or let the end of the stream close it.",
+            hint="A punctuation cannot name null: leave the attribute out, or let the end of the stream close it.",
         )
     try:
         return pa.scalar(value, kind).as_py()

@@ -12,7 +12,7 @@ from millstream.core.errors import ExpressionError, nearest
 from millstream.core.expression import Expression
 from millstream.core.settings import PLAIN, Settings
 from millstream.core.term import DEEPEST, depth
-from millstream.kernels.expressions.evaluate import checked, type_of
+from millstream.kernels.expressions.evaluate import as_condition, checked, type_of
 from millstream.sql.dialect import AGGREGATES, DIALECT, OTHER_AGGREGATES, words
 from millstream.sql.terms import term_of
 
@@ -52,10 +52,10 @@ def named_expression(text: str, schema: pa.Schema, settings: Settings = PLAIN) -
 
 
 def condition(text: str, schema: pa.Schema, settings: Settings = PLAIN) -> Expression:
-    """An expression that is true or false."""
-    made = expression(text, schema, settings)
+    """An expression that is true or false, or null, which is not true."""
+    made = as_condition(expression(text, schema, settings), schema)
     kind = type_of(made, schema)
-    if not pa.types.is_boolean(kind) and not pa.types.is_null(kind):
+    if not pa.types.is_boolean(kind):
         raise ExpressionError(f"{text} is {kind}, not a condition", hint='Compare something: "price > 10".')
     return made
 

@@ -19,16 +19,16 @@ def in_sql(hint: str | None) -> str | None:
         return HINTS[hint]
     hint = hint.replace("Apply it on the data frame before engine.stream(…), or compute", "Compute")
     hint = re.sub(r'Rename it first: select\("([^"]*)", …\)', r"Rename it in a sub-query: SELECT \1, …", hint)
-    hint = hint.replace("Give the changed query another name, and it begins with the rows to come.", _ANOTHER)
-    hint = re.sub(r"run it as it was and call engine\.drain\(([^()]*)\)", _DRAIN, hint)
+    hint = hint.replace("Give the changed query another name: it then", _ANOTHER)
+    hint = re.sub(r"run it unchanged and call engine\.drain\(([^()]*)\)", _DRAIN, hint)
     hint = re.sub(r"\bms\.(\w+)\(\)", r"\1(*)", hint)
     hint = re.sub(r"\bms\.(\w+)\(([^()]*)\)", lambda found: f"{found[1]}({found[2].replace(chr(34), '')})", hint)
     return re.sub(r'"(cast\([^"]*\)|\d+ \w+)"', r"\1", hint)
 
 
 _ANOTHER = (
-    "Write the changed query to another folder, after which it is named, and it begins with the rows to come. A SELECT "
-    "without a folder is named by its place: write new ones after the others."
+    "Write the changed query to another folder, which gives it another name. (A SELECT without a folder gets its name "
+    "from its place in the file: write new ones after the old ones.) It then"
 )
 _DRAIN = r"call `millstream drain FILE.sql \1 --checkpoint …` with the old statements"
 

@@ -96,7 +96,7 @@ def _local_days(domain: Domain, windows: Sequence[Sliding], zone: str) -> UserDe
         return None
     if len(windows) > 1:
         raise WindowError(
-            f"several ranges of whole days in {zone}, where a day may have 23 or 25 hours",
+            f"several ranges of whole days cannot share panes in {zone}, where a day may have 23 or 25 hours",
             hint="Ask for each range in a query of its own, or give start= to count 24 hours from there.",
         )
     (window,) = windows
@@ -118,7 +118,7 @@ def check_flush(flush: Any, windows: Sequence[Window]) -> Flush | None:
     for window in windows:
         if not isinstance(window, Sliding | Landmark):
             raise WindowError(
-                f"{window.kind} with a flush, whose windows do not close one a slide",
+                f"a flush does not fit {window.kind}: not every slide closes one window",
                 hint="Leave flush out: it is for sliding, tumbling and landmark windows.",
             )
         if flush.windows * window.slide >= LONGEST:

@@ -219,7 +219,8 @@ def build(call: AggregateCall, argument_types: Sequence[pa.DataType]) -> Aggrega
         if not wanted.admits(kind):
             name = call.arguments[place] if place < len(call.arguments) else f"argument {place + 1}"
             raise AggregateError(
-                f"{call}: {name} is {kind}, and {call.function} takes {wanted.words}", hint=wanted.hint
+                f"{call}: {name} is {kind}, and {call.function} takes {wanted.words}",
+                hint=f'Give it a type: "cast({name} AS BIGINT)".' if pa.types.is_null(kind) else wanted.hint,
             )
     return function.make(call, argument_types)
 

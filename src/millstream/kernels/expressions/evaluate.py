@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
+from millstream.core.term import Term
 from millstream.kernels.expressions.bind import bind
 from millstream.kernels.expressions.bound_term import BoundTerm, Failed, Frame, both
 
@@ -74,6 +75,23 @@ def type_of(expression: Expression, schema: pa.Schema) -> pa.DataType:
     if expression.plain is not None:
         return schema.field(expression.plain).type
     return node_of(expression, schema).kind
+
+
+def as_condition(expression: Expression, schema: pa.Schema) -> Expression:
+    """The same where it stands as a condition: a part that is nothing but null is a boolean null, as in Spark.
+
+    >>> from millstream.core.term import Term, column, constant
+    >>> never = Expression("b AND null", Term("and", (column("b"), constant("NULL"))))
+    >>> as_condition(never, pa.schema({"b": pa.bool_()})).spark
+    '`b` AND cast(NULL AS BOOLEAN)'
+    """
+    parts = expression.conjuncts()
+    meant = tuple(
+        Term("cast", (one.term,), "BOOLEAN") if pa.types.is_null(type_of(one, schema)) else one.term for one in parts
+    )
+    if all(one.term is term for one, term in zip(parts, meant, strict=True)):
+        return expression
+    return replace(expression, term=meant[0] if len(meant) == 1 else Term("and", meant))
 
 
 def node_of(expression: Expression, schema: pa.Schema) -> BoundTerm:

@@ -60,12 +60,14 @@ class Drive:
 
     def nothing_new(self, began: float) -> None:
         """No source has rows; time and the caller may have something to say."""
-        self._readers = {}
         self.host.flush(self.report)
         self._quiet(began)
 
     def next_local(self) -> dict[str, Batch]:
-        """The next batch of each source that the driver reads itself."""
+        """The next batch of each source that the driver reads itself.
+
+        One that has none is asked no more in this run or, in a run that goes on, the next time.
+        """
         out: dict[str, Batch] = {}
         for name, source in self.host.held_sources().items():
             if isinstance(source, HandedOn):
@@ -74,6 +76,8 @@ class Drive:
                 if name not in self._readers:
                     self._readers[name] = source.batches()
                 batch = next(self._readers[name], None)
+                if batch is None and isinstance(self.trigger, Every):
+                    del self._readers[name]
             if batch is None and self.host.supplied.get(name):
                 batch = Batch(source.schema.empty_table())
             if batch is not None:

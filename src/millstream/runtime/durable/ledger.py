@@ -279,7 +279,7 @@ def name_nodes(program: Program, known: Mapping[str, Sequence[str]]) -> dict[str
                 continue
             if owner.setdefault(key, i) != i:
                 raise StateError(
-                    f"the query {query!r} shares no operator with another now, as it did in this checkpoint",
+                    f"in this checkpoint, the query {query!r} shares an operator with another query; now it does not",
                     hint="Build both on the same stream or query again, or give one of them another name.",
                 )
             keys[i] = keys[i] or key

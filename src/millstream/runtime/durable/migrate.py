@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from millstream.core.errors import StateError
 from millstream.plan import nodes
@@ -69,10 +69,10 @@ def check_states(plan: Plan, manifest: Manifest, texts: Mapping[str, str], forme
             continue
         raise StateError(
             f"the query {root.name!r} is not the one this checkpoint was made with: "
-            f"{_difference(manifest.queries[old], texts[root.name])}",
-            hint="What it keeps is of no use to the changed query. Give the changed query another name, and it begins "
-            f"with the rows to come. To have the answers of the old one first, run it as it was and call "
-            f"engine.drain({old!r}).",
+            f"{_difference((manifest.states[old], state_text(root.node)), (manifest.queries[old], texts[root.name]))}",
+            hint="The changed query cannot use the state of the old one. Give the changed query another name: it then "
+            "starts with the rows that arrive from now on. To get the results of the old query first, run it "
+            f"unchanged and call engine.drain({old!r}).",
         )
 
 
@@ -106,18 +106,30 @@ def _part(manifest: Manifest, key: str) -> tuple[str, int]:
     return (key, 0) if lease is None else (lease["store"], lease["part"])
 
 
-def _difference(before: str, now: str) -> str:
-    old, new = before.splitlines(), now.splitlines()
-    gone = _told([line for line in old if line not in new])
-    come = _told([line for line in new if line not in old])
-    return f"it had `{'; '.join(gone) or 'less'}` and now has `{'; '.join(come) or 'less'}`"
+def _difference(states: tuple[str, str], plans: tuple[str, str]) -> str:
+    """What the query had and has now, of all that its state depends on: operators, or else columns that they read."""
+    parts = [[part for line in text.splitlines() for part in line.strip().split("; ")] for text in states]
+    words, columns = ([[part.partition(_OF)[at] for part in some] for some in parts] for at in (0, 2))
+    gone, come = _apart(*words)
+    if not gone and not come:
+        gone, come = _apart(*([one for some in read for one in _COMMA.split(some)] for read in columns))
+    had, has = ("; ".join(_shown(some, plan)) or "less" for some, plan in zip((gone, come), plans, strict=True))
+    return f"it had `{had}` and now has `{has}`"
 
 
-def _told(lines: Sequence[str]) -> list[str]:
-    """What differs, by the operators; by the columns of their rows only if nothing else does."""
-    drawn = [line.strip(" └├─│") for line in lines]
-    return [line for line in drawn if not _SCHEMA.match(line)] or drawn
+def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
+    told = [[one for one in some if not one.startswith("project ")] for some in (gone, come)]
+    return (told[0], told[1]) if any(told) else (gone, come)  # what is projected follows from what is asked
 
 
-_SCHEMA = re.compile(r"[A-Z]\w*: ")
-"""How the lines of a plan begin that name the columns of a node."""
+def _shown(parts: list[str], plan: str) -> list[str]:
+    """A stream as the plan draws it, with its promise in the user's words."""
+    drawn = {line.split(": ")[0]: line for line in (line.strip(" └├─│") for line in plan.splitlines())}
+    return [drawn.get(part.split(": ")[0], part) if part.startswith("stream ") else part for part in parts]
+
+
+_OF = " of "
+"""What is between an operator and the columns that it reads."""
+_COMMA = re.compile(r", (?![^(\[<]*[)\]>])")
+"""Between two columns; not within a type, as in `decimal128(10, 2)`."""

@@ -19,7 +19,7 @@ from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import Shared
 from millstream.plan.rewrite.share_state import share_state
-from millstream.runtime.compile_panes import store_spec
+from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.leases import Kept, KeptPart, Standing, covered, holdings, kinds_of, settle_leases
 from millstream.runtime.local.graph import Graph, Vertex, Was
 from millstream.runtime.query import HostQuery

@@ -151,9 +151,7 @@ class LocalHost(NoFrames):
                 while not stopping():
                     began = time.monotonic()
                     self.apply_changes()
-                    batches = self._next()
-                    if not batches:
-                        self._readers = {}
+                    batches = self._next(again=True)
                     self._epoch(batches, report)
                     if not batches:
                         quiet(began)
@@ -183,14 +181,19 @@ class LocalHost(NoFrames):
         """The report of the last epoch, of earlier runs too."""
         return self.progress(0, {}, self.epoch - 1) if self.epoch else None
 
-    def _next(self) -> dict[str, Batch]:
-        """The next batch of each source that has one, with what the caller supplied."""
+    def _next(self, *, again: bool = False) -> dict[str, Batch]:
+        """The next batch of each source that has one, with what the caller supplied.
+
+        One that has none is asked no more in this run, or `again` the next time, whatever others have meanwhile.
+        """
         out: dict[str, Batch] = {}
         self._taken = {}
         for name, source in self.sources.items():
             if name not in self._readers:
                 self._readers[name] = source.batches()
             batch = next(self._readers[name], None)
+            if batch is None and again:
+                del self._readers[name]
             # It stays where it is until the epoch is over: the caller may add to it meanwhile.
             given = list(self._supplied.get(name, ()))
             self._taken[name] = len(given)

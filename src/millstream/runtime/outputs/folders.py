@@ -13,7 +13,7 @@ from millstream.plan import nodes
 from millstream.runtime.outputs.side import late_schema, rejected_schema
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.folder import FolderSink
-from millstream.runtime.sinks.owner import Owner
+from millstream.runtime.sinks.owner import Owner, shown
 from millstream.runtime.sources.file_source import FileSource
 
 
@@ -38,7 +38,7 @@ def claim_folders(
     for query in queries:
         for output, sink in _outlets(query):
             sink.check(schemas(query)[output])
-            mine = f"the {output} of {query.name!r}"
+            mine = _said(query, output)
             for path, whose in seen.items():
                 if sink.identity == path or path in sink.identity.parents or sink.identity in path.parents:
                     raise SinkError(
@@ -57,7 +57,7 @@ def _refuse_loop(query: HostQuery, output: str, sink: FolderSink, sources: Mappi
         source = sources.get(stream.name)
         if isinstance(source, FileSource) and source.would_read(sink.identity / f"part-0.{sink.suffix}"):
             raise SinkError(
-                f'the {output} of {query.name!r} would go to "{sink.folder}", where the stream {stream.name!r} that it '
+                f'{_said(query, output)} would go to "{sink.folder}", where the stream {stream.name!r} that it '
                 "reads would take them for new rows",
                 hint="Give the output a folder that the stream does not read.",
             )
@@ -74,6 +74,10 @@ def schemas(query: HostQuery) -> dict[str, pa.Schema]:
     """The columns of each output."""
     streams = nodes.sources(query.node)
     return {"results": query.node.schema, "late": late_schema(streams), "rejected": rejected_schema(streams)}
+
+
+def _said(query: HostQuery, output: str) -> str:
+    return f"{shown(output)} of {query.name!r}"
 
 
 def _outlets(query: HostQuery) -> Iterator[tuple[str, FolderSink]]:

@@ -24,13 +24,23 @@ def warnings(report: Mapping[str, Any]) -> Iterator[str]:
     >>> report = {"queries": {"q": {"books": {"rows_in": 1000, "rejected": 340}}}}
     >>> [said.partition(". ")[0] for said in warnings(report)]
     ["340 of 1,000 rows of query 'q' were rejected"]
+    >>> report = {"queries": {"q": {"books": {"rows_in": 9, "rejected": 1, "results_rejected": 1}, "rows_out": 1}}}
+    >>> [said.partition(". ")[0] for said in warnings(report)]
+    ["1 of 9 rows of query 'q' was rejected", "1 result of query 'q' was rejected"]
     """
     for name, stream in report.get("sources", {}).items():
         if stream["late"] > _MANY * stream["rows_in"]:
-            yield f"{stream['late']:,} of {stream['rows_in']:,} rows of stream {name!r} were late. {_LATE}"
+            late = stream["late"]
+            yield f"{late:,} of {stream['rows_in']:,} rows of stream {name!r} {_were(late)} late. {_LATE}"
     for name, query in report.get("queries", {}).items():
         books = query["books"]
         if books["rejected"] > _MANY * books["rows_in"]:
-            yield f"{books['rejected']:,} of {books['rows_in']:,} rows of query {name!r} were rejected. {_REJECTED}"
+            bad = books["rejected"]
+            yield f"{bad:,} of {books['rows_in']:,} rows of query {name!r} {_were(bad)} rejected. {_REJECTED}"
         if (failed := books.get("results_rejected", 0)) > _MANY * query.get("rows_out", 0):
-            yield f"{failed:,} results of query {name!r} were rejected. {_REJECTED}"
+            results = "result" if failed == 1 else "results"
+            yield f"{failed:,} {results} of query {name!r} {_were(failed)} rejected. {_REJECTED}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

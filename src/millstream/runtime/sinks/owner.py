@@ -30,6 +30,15 @@ class Owner:
         return same and writer["query"] in names
 
 
+def shown(output: str) -> str:
+    """An output, as errors name it.
+
+    >>> shown("results"), shown("late")
+    ('the results', 'the late rows')
+    """
+    return f"the {output}" if output == "results" else f"the {output} rows"
+
+
 def claim(folder: Storage, owner: Owner, mode: str) -> str:
     """Make a folder the owner's, if it may be; returns what its files begin with, to be told from others'."""
     writers = writers_of(folder)
@@ -109,6 +118,5 @@ def _whose(writers: list[dict[str, Any]], owner: Owner) -> str:
     if not writers:
         return "files that no query here has written"
     last = writers[-1]
-    if last["checkpoint"] == owner.checkpoint:
-        return f"the {last['output']} of the query {last['query']!r}"
-    return f"the {last['output']} of the query {last['query']!r} from another run or checkpoint"
+    whose = f"{shown(last['output'])} of the query {last['query']!r}"
+    return whose if last["checkpoint"] == owner.checkpoint else f"{whose} from another run or checkpoint"

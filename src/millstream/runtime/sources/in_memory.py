@@ -26,6 +26,9 @@ class EpochSource(ABC):
     at and not lost. `position` counts what was handed over, and `seek` resumes there.
     """
 
+    empty_is_epoch = True
+    """Is an item without rows and punctuations an epoch like others? If not, it says that there is nothing now."""
+
     def __init__(self, schema: pa.Schema | None, epoch_rows: int | None) -> None:
         """With `epoch_rows`, an item with more rows is cut into several epochs."""
         self._schema = schema
@@ -58,8 +61,7 @@ class EpochSource(ABC):
                     f"the source ends after {self._done} epochs, before position {position['epochs']}",
                     hint="A source that is resumed must produce the same epochs again, from the first.",
                 )
-            self._ahead.popleft()
-            self._done += 1
+            self._pass_over()
         self._pieces.clear(position["rows"])
 
     def _rewind(self, epochs: int) -> None:
@@ -77,12 +79,18 @@ class EpochSource(ABC):
                 item = self._peek()
                 if item is END:
                     return
+                if not self.empty_is_epoch and _is_empty(item):
+                    self._pass_over()
+                    return
                 self._pieces.load(read_epoch(item, schema, f"epoch {self._done}"))
             piece = self._pieces.take()
             if not self._pieces.loaded:
-                self._ahead.popleft()
-                self._done += 1
+                self._pass_over()
             yield piece
+
+    def _pass_over(self) -> None:
+        self._ahead.popleft()
+        self._done += 1
 
     def _peek(self) -> Any:
         """The next item, which stays until it was handed over; `END` does not stay, more may come."""
@@ -114,7 +122,13 @@ class EpochSource(ABC):
             self._ahead.append(item)
             if (schema := schema_of(item)) is not None:
                 return schema
+            if not self.empty_is_epoch and _is_empty(item):
+                break  # it may say so for ever
         raise SourceError("the source has no rows to tell its schema from", hint="Give schema=pa.schema([…]).")
+
+
+def _is_empty(item: Epoch) -> bool:
+    return not len(item.rows) and not item.punctuations
 
 
 class IterableSource(EpochSource):
@@ -154,13 +168,15 @@ class TableSource(IterableSource):
 
 
 class CallableSource(EpochSource):
-    """What a function returns, once per epoch, until it returns None; a later run asks it again.
+    """What a function returns, once per epoch, until it returns None or no rows; later it is asked again.
 
     >>> waiting = [[{"x": 1}], [{"x": 2}]]
     >>> source = CallableSource(lambda: waiting.pop(0) if waiting else None)
     >>> [batch.rows["x"].to_pylist() for batch in source.batches()]
     [[1], [2]]
     """
+
+    empty_is_epoch = False
 
     def __init__(
         self, function: Callable[[], Any], *, schema: pa.Schema | None = None, epoch_rows: int | None = None

@@ -25,6 +25,7 @@ from millstream.state.storage import Storage
 
 STAGING = "staging/"
 """Where rows wait for sinks that are no folders."""
+_REMOVED = "Another program has removed it. Restore the file, or start with an empty checkpoint and an empty folder."
 log = logging.getLogger("millstream.runtime")
 
 
@@ -87,7 +88,7 @@ def publish(staged: Sequence[dict[str, Any]], checkpoint: str, *, again: bool) -
         if moved or folder.size(visible) is not None:
             continue
         if not again:
-            raise SinkError(f'"{folder.name(hidden)}" is gone before it was published', hint="Who removed it?")
+            raise SinkError(f'"{folder.name(hidden)}" is gone before it was published', hint=_REMOVED)
         log.warning('"%s" is not there: published, and moved away since?', folder.name(visible))
 
 

@@ -28,7 +28,7 @@ from millstream.kernels.partials import KEY, ROWS
 from millstream.ops.panes.lifted import BITS
 from millstream.ops.panes.spec import StoreSpec
 from millstream.plan import nodes
-from millstream.runtime.compile_panes import store_spec
+from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
 from millstream.spark.paths.native import INTEGERS, partial_texts

@@ -30,7 +30,7 @@ from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
 from millstream.plan.cost import Statistics, better, choose, several
-from millstream.runtime.registry import Note, operator_of_window
+from millstream.runtime.compile.registry import Note, operator_of_window
 
 
 def spec_of(node: nodes.Aggregate) -> Spec:
