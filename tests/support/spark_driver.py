@@ -11,13 +11,21 @@ from typing import Any
 import pyarrow as pa
 
 import millstream as ms
+from millstream.spark.paths import row_paths
 from support import in_process
 from support.transcripts import OUTPUTS, Case, Left, LocalDriver, build, schema_of
+
+FEW_ROWS, NO_ROWS = row_paths.FEW_ROWS, -1
 
 
 @cache
 def session() -> Any:
-    """The one session."""
+    """The one session.
+
+    Epochs of tests are small, and the driver would take them in by itself: here they go through Spark's jobs, but for
+    the tests that ask for `few_rows`.
+    """
+    row_paths.FEW_ROWS = NO_ROWS
     return ms.Engine(partitions=2).spark
 
 
