@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
-from millstream.spark.paths import reduce, row_paths
+from millstream.spark.paths import narrow, reduce, row_paths
 from millstream.spark.paths.reduce import native_reduce
 
 pytestmark = pytest.mark.spark
@@ -313,3 +313,46 @@ def test_a_spark_table_is_a_sink(spark: Any, folder: Path) -> None:
 
     assert here.table().num_rows == spark.table("windows_of_q").count()
     spark.sql("DROP TABLE windows_of_q")
+
+
+WIDE = {
+    "sessions": lambda s, _: s.window("ts", gap="3 seconds").group_by("k").agg(n=ms.count()),
+    "medians": lambda s, _: s.where("g > 0").window("ts", range="20 seconds").agg(m=ms.median("v")),
+    "first rows": lambda s, _: s.select("ts", "k").distinct("ts", "k"),
+    "joins": lambda s, t: s.join(t, on="g", within="1 second").select("left_ts", "g"),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize("again", [True, False], ids=["files", "rows"])
+def test_kernels_get_the_columns_that_are_read_and_rows_set_apart_leave_whole(
+    spark: Any, folder: Path, name: str, *, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[tuple[str, ...]] = set()
+    real = narrow.Narrow.rows
+
+    def noted(self: Any, *args: Any) -> Any:
+        frame, tags = real(self, *args)
+        seen.add(tuple(tags.names))
+        return frame, tags
+
+    monkeypatch.setattr(narrow.Narrow, "rows", noted)
+
+    def answer(engine: ms.Engine, source: Any) -> tuple[Any, Any]:
+        streams = [engine.stream(n, source(), progress=ms.bounded_disorder("ts", "10 seconds")) for n in "st"]
+        query = WIDE[name](*streams).named("q")
+        run = engine.start(ms.available_now(), end_of_stream=True)
+        run.await_termination()
+        return query, run
+
+    here, here_run = answer(ms.Engine(host="local"), lambda: ms.files(str(folder), format="parquet"))
+    some = (lambda frame: frame) if again else (lambda frame: frame.where("g >= 0"))
+    there, run = answer(ms.Engine(spark, partitions=2), lambda: some(files(spark, folder)))
+
+    assert seen
+    assert all(len(names) < len(SCHEMA) for names in seen)
+    assert bag(here.table()) == bag(there.table())
+    assert without_epoch(here.late.table()) == without_epoch(there.late.table())
+    assert without_epoch(here.rejected.table()) == without_epoch(there.rejected.table())
+    assert here.rejected.table().num_rows
+    assert here_run.progress["queries"]["q"]["books"] == run.progress["queries"]["q"]["books"]

@@ -1,7 +1,8 @@
 """Session windows: rows no more than a gap apart belong together, however late the row that joins two.
 
-The state is one partial a (group, open session). A session is closed by a bound beyond its last row plus the
-gap: no later row can reach it, and so no later row can join it to another.
+The state is one partial a (group, open session), and an epoch adds the sessions that its own rows make: those that
+overlap, or that a gap joins, become one before any is closed. A session is closed by a bound beyond its last row plus
+the gap: no later row can reach it, and so no later row can join it to another.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ _LAST = "__ms_last"
 class Sessions(ByWindow):
     """Sessions by group; the id of a session is the tick of its first row."""
 
-    reducible = False  # a row may join sessions that are there already
-
     def __init__(self, spec: Spec, window: Session) -> None:
         """Sessions with one gap."""
         # The tick of a session's last row is one more aggregate, hidden from the output.
@@ -38,15 +37,15 @@ class Sessions(ByWindow):
     def _take_ticks(self, rows: pa.Table, ticks: np.ndarray) -> list[pa.Table]:
         found = encode([rows[name] for name in self.spec.groups], rows.num_rows)
         start = _starts(found.codes, ticks, ticks, self.window.gap)
-        fresh = self.partials.lift(rows.append_column(_LAST, pa.array(ticks)), start)
-        merged = self.partials.merge([*self.bundles(), fresh])
-        # A new session may overlap, or sit between, old ones: run the same rule over the sessions themselves.
-        joined = _starts(merged.group, merged.key, self._last(merged.bundle.fixed), self.window.gap)
-        if (joined != merged.key).any():
-            merged = self.partials.merge([self._renamed(merged, joined)])
-        self._keep(merged.bundle)
+        self.absorb(self.partials.lift(rows.append_column(_LAST, pa.array(ticks)), start))
         self.meter.accepted += rows.num_rows
         return []
+
+    def merged(self) -> Merged:
+        """All sessions: one may overlap, or sit between, others, so the rule for rows holds for sessions too."""
+        merged = super().merged()
+        joined = _starts(merged.group, merged.key, self._last(merged.bundle.fixed), self.window.gap)
+        return self.partials.merge([self._renamed(merged, joined)]) if (joined != merged.key).any() else merged
 
     def _renamed(self, merged: Merged, key: np.ndarray) -> Bundle:
         bags = {i: _with_key(bag, key[self.partials.cells_of(merged, bag)]) for i, bag in merged.bundle.bags.items()}
@@ -73,17 +72,31 @@ def _starts(group: np.ndarray, first: np.ndarray, last: np.ndarray, gap: int) ->
     >>> _starts(np.zeros(3, int), np.array([9, 1, 4]), np.array([9, 1, 4]), 3).tolist()
     [9, 1, 1]
     """
-    order = np.lexsort((first, group))
-    g, low, high = group[order], first[order], last[order]
-    # Lifted by group, the running maximum of one group cannot reach into the next. Ranks, not ticks, are
-    # lifted: nanoseconds times groups would not fit 64 bits.
-    ends, rank = np.unique(high, return_inverse=True)
-    reach = ends[np.maximum.accumulate(g * len(ends) + rank) % len(ends)]
+    order = _by_group(group, first)
+    g, low = group[order], first[order]
+    if last is first:
+        reach = low  # of ticks in order, each is the greatest so far
+    else:
+        # Lifted by group, the running maximum of one group cannot reach into the next. Ranks, not ticks, are
+        # lifted: nanoseconds times groups would not fit 64 bits.
+        ends, rank = np.unique(last[order], return_inverse=True)
+        reach = ends[np.maximum.accumulate(g * len(ends) + rank) % len(ends)]
     begins = np.ones(len(g), dtype=np.bool_)
     begins[1:] = (g[1:] != g[:-1]) | (low[1:] > reach[:-1] + gap)
     out = np.empty(len(g), dtype=np.int64)
     out[order] = low[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
     return out
+
+
+def _by_group(group: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The order by group, then by `first`.
+
+    Rows come almost in order of time, and a stable sort makes use of that; few groups are put in order in linear time.
+    """
+    if len(group) and int(group.max()) > np.iinfo(np.uint16).max:
+        return np.lexsort((first, group))
+    by_time = np.argsort(first, kind="stable")
+    return by_time[np.argsort(group[by_time].astype(np.uint16), kind="stable")]
 
 
 def _with_key(table: pa.Table, key: np.ndarray) -> pa.Table:

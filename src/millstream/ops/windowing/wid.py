@@ -30,10 +30,14 @@ class ByWindow(WindowOperator):
         """Closed cells as rows of the output."""
         raise NotImplementedError
 
+    def merged(self) -> Merged:
+        """All that is kept, each cell once."""
+        return self.partials.merge(self.bundles())
+
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         if not self.store.segments or not self.moved(before, now):
             return []
-        merged = self.partials.merge(self.bundles())
+        merged = self.merged()
         bounds = self.bounds(now, merged.groups)
         done = self.closed(merged, bounds)
         if not done.any():

@@ -29,27 +29,32 @@ Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
 
-def enter(program: Program, order: Order, arrivals: Arrived, partition: int, *, held: bool = False) -> Iterator[Parcel]:
+def enter(
+    program: Program, order: Order, arrivals: Arrived, partition: int, *, held: bool = False, narrow: bool = False
+) -> Iterator[Parcel]:
     """Where rows enter: late and rejected ones are set apart, progress is observed, the rest go on.
 
-    `held` says that the driver held these rows: its slices are numbered apart from the partitions of a frame.
+    `held` says that the driver held these rows: its slices are numbered apart from the partitions of a frame. Rows
+    that are `narrow` lack columns that nobody reads: those set apart are counted, and somebody else fetches them whole.
     """
     flow = Flow(program, order, 0, partition, held=held)
-    _arrive(flow, arrivals, partition)
+    _arrive(flow, arrivals, partition, narrow=narrow)
     yield from flow.parcels()
 
 
-def enter_and_meet(program: Program, order: Order, arrivals: Arrived, partition: int) -> Iterator[Parcel]:
+def enter_and_meet(
+    program: Program, order: Order, arrivals: Arrived, partition: int, *, narrow: bool = False
+) -> Iterator[Parcel]:
     """Where rows enter that have been brought to where they meet at the first stops."""
     flow = Flow(program, order, 1, partition)
-    _arrive(flow, arrivals, partition)
+    _arrive(flow, arrivals, partition, narrow=narrow)
     first = [stop for stop in flow.waiting if program.levels[stop[0]] == 1]
     rows = {stop: flow.waiting.pop(stop) for stop in first}
     _run_stops(flow, 1, partition, {}, rows)
     yield from flow.parcels()
 
 
-def _arrive(flow: Flow, arrivals: Arrived, partition: int) -> None:
+def _arrive(flow: Flow, arrivals: Arrived, partition: int, *, narrow: bool = False) -> None:
     program, order = flow.program, flow.order
     for i, node in enumerate(program.nodes):
         if not isinstance(node, nodes.Source) or node.name not in arrivals:
@@ -67,6 +72,9 @@ def _arrive(flow: Flow, arrivals: Arrived, partition: int) -> None:
             flow.leave(i, table)
         for one in marked:
             flow.report.seen.append({"stream": node.name, "at": partition, "marked": pattern_plain(one.pattern)})
+        if narrow:
+            ingest.late.clear()
+            ingest.rejected.clear()
         flow.note(i, ingest)
 
 

@@ -127,24 +127,24 @@ class Tags:
         return out
 
 
-def entering(program: Program, order: Order, tags: Tags) -> ArrowFunction:
-    """The function that takes a partition of (tagged) rows in."""
+def entering(program: Program, order: Order, tags: Tags, *, narrow: bool = False) -> ArrowFunction:
+    """The function that takes a partition of (tagged) rows in; `narrow` ones are only counted if they are bad."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         freeze_worker()
         arrivals = tags.read(batches)
         if arrivals:
-            yield from _handed_on(enter(program, order, arrivals, _task()))
+            yield from _handed_on(enter(program, order, arrivals, _task(), narrow=narrow))
 
     return run
 
 
-def entering_to_meet(program: Program, order: Order, tags: Tags) -> ArrowFunction:
-    """The function that takes in a partition of rows that are where they meet."""
+def entering_to_meet(program: Program, order: Order, tags: Tags, *, narrow: bool = False) -> ArrowFunction:
+    """The function that takes in a partition of rows that are where they meet; `narrow` as in `entering`."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         freeze_worker()
-        yield from _handed_on(enter_and_meet(program, order, tags.read(batches), _task()))
+        yield from _handed_on(enter_and_meet(program, order, tags.read(batches), _task(), narrow=narrow))
 
     return run
 
@@ -212,12 +212,25 @@ def _task() -> int:
 def _told_apart(rows: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[tuple[str, str]]]:
     """The rows, and as text those that Spark could not read as such."""
     if UNREADABLE not in rows.column_names:
-        return rows.cast(schema), []
+        return rows.cast(schema) if len(rows.column_names) == len(schema) else _filled(rows, schema), []
     columns = ", ".join(f"{field.name} {field.type}" for field in schema)
     wrong = rows.filter(pc.is_valid(rows[UNREADABLE]))
     reasons = wrong[REASON].to_pylist() if REASON in rows.column_names else [f"not a row of ({columns})"] * len(wrong)
     bad = list(zip(wrong[UNREADABLE].to_pylist(), reasons, strict=True))
     return rows.filter(pc.is_null(rows[UNREADABLE])).select(schema.names).cast(schema), bad
+
+
+def _filled(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with all columns of a stream; those that nobody reads are null.
+
+    >>> _filled(pa.table({"b": [1]}), pa.schema({"a": pa.string(), "b": pa.int64()})).to_pylist()
+    [{'a': None, 'b': 1}]
+    """
+    columns = [
+        rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _handed_on(parcels: Iterator[Parcel]) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.domain import BOTTOM
-from millstream.core.entrance import Fate, cases
+from millstream.core.entrance import Fate
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.quote import quoted
 from millstream.core.window import Sliding
@@ -31,6 +31,7 @@ from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
 from millstream.state.manifest import GROUPS
@@ -99,7 +100,7 @@ def _why_not_stop(program: Program, stop: int, *, counts: bool) -> NativeReduce 
         return "Spark would take columns for each other whose names differ in capitals only"
     if below.raw or not isinstance(below.progress, Ordered | BoundedDisorder | Step):
         return "the stream's progress needs a look at every row"
-    if below.progress.attribute != attribute or not _ordered(below.schema.field(attribute).type):
+    if below.progress.attribute != attribute or not is_ordered(below.schema.field(attribute).type):
         return "the windows are not on the column that progress is measured by"
     return NativeReduce(program.index[id(below)], tuple(path), stop, counts)
 
@@ -116,7 +117,7 @@ def _not_plain(program: Program, stop: int) -> str | None:
     schema = node.input.schema
     if not all(isinstance(window, Sliding) for window in node.spans()):
         return "Spark has no panes for these windows"
-    if not _ordered(schema.field(node.attribute).type):
+    if not is_ordered(schema.field(node.attribute).type):
         return f"Spark has no panes on a column of {schema.field(node.attribute).type}"
     for name in node.groups:
         if not _groupable(schema.field(name).type):
@@ -140,16 +141,6 @@ def _hashed_alike(kind: pa.DataType) -> bool:
     """Do Spark and kernels find the same partition for the values of a type?"""
     types = pa.types
     return kind in INTEGERS or types.is_string(kind) or types.is_boolean(kind) or types.is_date32(kind)
-
-
-def _ordered(kind: pa.DataType) -> bool:
-    return kind in INTEGERS or kind == pa.timestamp("us", tz="UTC") or pa.types.is_date32(kind)
-
-
-def _ticks(name: str, kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        return f"unix_micros({quoted(name)})"
-    return f"cast({f'unix_date({quoted(name)})' if pa.types.is_date32(kind) else quoted(name)} as bigint)"
 
 
 def layout(program: Program, spark_version: str) -> str:
@@ -178,7 +169,7 @@ class Reduction:
         self.native = native
         self.source = source
         self._partitions = program.partitions
-        self._tick = _ticks(*_progressing(source))
+        self._tick = ticks(*_progressing(source))
         self._reach = spec.reach
         self._high = F.expr(self._tick)
         path = [program.nodes[i] for i in native.path]
@@ -187,7 +178,7 @@ class Reduction:
         at_once = bool(path) and isinstance(path[0], nodes.Project) and all(e.total for _, e in path[0].columns)
         self._columns = _columns(path.pop(0)) if at_once else [F.col("*")]
         self._path = [_through(node) for node in path]
-        tick = _ticks(node.attribute, node.input.schema.field(node.attribute).type)
+        tick = ticks(node.attribute, node.input.schema.field(node.attribute).type)
         offset = f"({tick} - {grid.base}L)"
         pane = f"(({offset} - pmod({offset}, {grid.pane}L)) div {grid.pane}L)"
         good = f"{APART} = {Fate.GOOD:d}"
@@ -229,15 +220,7 @@ class Reduction:
     def _apart(self, order: Order) -> Column:
         """What becomes of a row at the entrance."""
         bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
-        # A bound written into the code would make Spark compile anew every epoch; an array is passed by reference,
-        # and one that is indexed by the row is not folded into a constant.
-        tick = self._tick
-        known = f"element_at(array({bound}L, {bound}L), IF({tick} IS NULL, 2, 1))"
-        texts = [f"WHEN {tick} IS NULL THEN {Fate.REJECTED:d}"]
-        for case in cases(self._reach):
-            limit = known if case.limit is None else f"{case.limit}L"
-            texts.append(f"WHEN {tick} {'<' if case.below else '>='} {limit} THEN {case.fate:d}")
-        return F.expr(f"CASE {' '.join(texts)} ELSE {Fate.GOOD:d} END")
+        return F.expr(fate(self._tick, bound, self._reach))
 
     def set_apart(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame's rows that are late or rejected, as they came."""

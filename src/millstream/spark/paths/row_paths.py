@@ -23,6 +23,7 @@ from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.direct import why_not_direct
 from millstream.spark.paths.frames import (
     PARCEL,
+    Tags,
     blobs,
     entering,
     entering_blobs,
@@ -31,6 +32,7 @@ from millstream.spark.paths.frames import (
     meeting,
     numbered,
 )
+from millstream.spark.paths.narrow import Narrow
 from millstream.spark.paths.partials import reducing, sending
 from millstream.spark.paths.reduce import Reduction, why_not_native
 from millstream.state.manifest import GROUPS
@@ -197,6 +199,37 @@ class Reduced:
         return reduce(DataFrame.unionAll, made), 1
 
 
+class Entrance:
+    """What kernels get of an epoch's rows: only the columns that somebody reads, where Spark can judge rows too."""
+
+    def __init__(self, collect: Collector) -> None:
+        self._collect = collect
+        self._narrow = Narrow.of(collect.program)
+
+    def rows(self, order: Order, arrivals: SparkArrivals) -> tuple[DataFrame, Tags, bool]:
+        """The frame for kernels, how its streams are told apart, and whether columns are missing."""
+        assert arrivals.frame is not None
+        if self._narrow is None or not self._narrow.fits(order, arrivals):
+            return arrivals.frame, arrivals.tags, False
+        return *self._narrow.rows(arrivals.scanned(), arrivals.tags), True
+
+    def whole(
+        self,
+        order: Order,
+        arrivals: SparkArrivals,
+        what: str,
+        reports: list[Report],
+        narrow: bool,  # noqa: FBT001 - as `rows` gives it
+    ) -> list[Report]:
+        """The reports of an epoch; late and rejected rows that lacked columns are fetched by a second job."""
+        if not narrow or self._narrow is None or not self._narrow.has_apart(reports):
+            return reports
+        bad = self._narrow.apart(arrivals.scanned(), arrivals.tags, order)
+        entered = numbered(bad).mapInArrow(entering(self._collect.program, order, arrivals.tags), PARCEL)
+        apart = self._collect(entered, f"{what}, rows set apart")
+        return [*reports, *(Report(staged=report.staged) for report in apart)]
+
+
 class Straight:
     """Spark shuffles the rows by their keys; one task takes them in and joins them."""
 
@@ -205,6 +238,7 @@ class Straight:
     def __init__(self, collect: Collector) -> None:
         self._collect = collect
         self._direct = why_not_direct(collect.program)
+        self._enter = Entrance(collect)
 
     def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
         """Why the rows of this epoch cannot take this way."""
@@ -216,11 +250,13 @@ class Straight:
 
     def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
         """One job less a shuffle: rows enter where they meet."""
-        assert arrivals.frame is not None
         assert not isinstance(self._direct, str)
-        met = numbered(self._direct(arrivals.frame, arrivals.tags))
-        met = met.mapInArrow(entering_to_meet(self._collect.program, order, arrivals.tags), PARCEL)
-        return self._collect(self._collect.levels(order, met, 2), what)
+        frame, tags, narrow = self._enter.rows(order, arrivals)
+        met = numbered(self._direct(frame, tags))
+        met = met.mapInArrow(entering_to_meet(self._collect.program, order, tags, narrow=narrow), PARCEL)
+        return self._enter.whole(
+            order, arrivals, what, self._collect(self._collect.levels(order, met, 2), what), narrow
+        )
 
 
 class Entered:
@@ -230,6 +266,7 @@ class Entered:
 
     def __init__(self, collect: Collector) -> None:
         self._collect = collect
+        self._enter = Entrance(collect)
 
     def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
         """No rows are refused."""
@@ -239,10 +276,14 @@ class Entered:
         """One job: rows that Spark reads and rows that the driver reads enter, and meet at each level of stops."""
         collect, program = self._collect, self._collect.program
         frame: DataFrame | None = None
+        narrow = False
         if arrivals.frame is not None:
-            frame = numbered(arrivals.frame).mapInArrow(entering(program, order, arrivals.tags), PARCEL)
+            rows, tags, narrow = self._enter.rows(order, arrivals)
+            frame = numbered(rows).mapInArrow(entering(program, order, tags, narrow=narrow), PARCEL)
         held = blobs(collect.spark, arrivals.local, program.partitions)
         if held is not None:
             more = held.mapInArrow(entering_blobs(program, order), PARCEL)
             frame = more if frame is None else frame.unionAll(more)
-        return collect.learn(order, what) if frame is None else collect(collect.levels(order, frame, 1), what)
+        if frame is None:
+            return collect.learn(order, what)
+        return self._enter.whole(order, arrivals, what, collect(collect.levels(order, frame, 1), what), narrow)
