@@ -228,7 +228,10 @@ def test_explain_and_check_say_it() -> None:
         (lambda: asked(ms.lazy_flush(), gap=5), "a flush does not fit a session window"),
         (lambda: asked(ms.lazy_flush(), range=5, by="rows"), 'a flush does not fit a window by="rows"'),
         (lambda: asked(ms.lazy_flush(), range=5, per="tuple"), "a flush does not fit a window that ends at a row"),
-        (lambda: asked(ms.lazy_flush(), extent=lambda w: (w, w + 1), wids=lambda t: [t]), "a flush does not fit a user-defined window"),
+        (
+            lambda: asked(ms.lazy_flush(), extent=lambda w: (w, w + 1), wids=lambda t: [t]),
+            "does not fit a user-defined",
+        ),
         (lambda: asked(ms.lazy_flush(windows=2**62)), "is too long for a slide of 10 ticks"),
     ],
 )
