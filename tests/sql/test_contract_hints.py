@@ -34,7 +34,8 @@ FOLLOWED: dict[str, tuple[str, str, str]] = {
     "as-of join of any age": (f"Bound the distance: {WITHIN};", "a.ts >= b.ts", f"a.ts >= b.ts {WITHIN}"),
     "union that removes duplicates": ("of both sides: SELECT item, ts;", "SELECT item", "SELECT item, ts"),
     "aggregate by a computed key": (
-        "Give it a window: [RANGE 1 minute, WATTR ts]; or run it with", "FROM bids", "FROM bids [RANGE 1 minute, WATTR ts]",
+        "Give it a window: [RANGE 1 minute, WATTR ts]; or run it with", "FROM bids",
+        "FROM bids [RANGE 1 minute, WATTR ts]",
     ),
     "except without a time": ("of both sides: SELECT item, ts;", "SELECT item", "SELECT item, ts"),
     "where sessions start": ("use window_end.", "WATTR window_start", "WATTR window_end"),

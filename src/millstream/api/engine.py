@@ -227,7 +227,8 @@ class Engine(LiveChanges):
             if self._streams.get(source.name) is not source:
                 raise PlanError(
                     f"{source.name!r} is not the stream of that name in this engine",
-                    hint="It belongs to another engine, or was declared again since. Use what stream(…) of this engine returned last.",
+                    hint="It belongs to another engine, or was declared again since. "
+                    "Use what stream(…) of this engine returned last.",
                 )
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
