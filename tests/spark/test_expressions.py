@@ -51,7 +51,11 @@ def test_conditions_without_columns_mean_the_same(spark: Any, tmp_path: Path, co
     rows = pa.table({"ts": [1, 2, 12], "i": [1, 2, 3]})
 
     def ask(stream: ms.Stream) -> ms.Query:
-        counts = {"n": ms.count(filter=condition), "t": ms.sum("i", filter=condition), "all": ms.count()}
+        counts: dict[str, Any] = {
+            "n": ms.count(filter=condition),
+            "t": ms.sum("i", filter=condition),
+            "all": ms.count(),
+        }
         return stream.where(f"i < 9 OR {condition}").window("ts", range=10).agg(**counts)
 
     here, there = both(spark, ask, rows, tmp_path)
