@@ -46,6 +46,24 @@ def test_columns_may_have_any_name(spark: Any, tmp_path: Path, name: str, way: s
     assert bag(here.table()) == bag(there.table())
 
 
+@pytest.mark.parametrize("condition", ["null", "i > 0 AND null", "true"])
+def test_conditions_without_columns_mean_the_same(spark: Any, tmp_path: Path, condition: str) -> None:
+    rows = pa.table({"ts": [1, 2, 12], "i": [1, 2, 3]})
+
+    def ask(stream: ms.Stream) -> ms.Query:
+        counts: dict[str, Any] = {
+            "n": ms.count(filter=condition),
+            "t": ms.sum("i", filter=condition),
+            "all": ms.count(),
+        }
+        return stream.where(f"i < 9 OR {condition}").window("ts", range=10).agg(**counts)
+
+    here, there = both(spark, ask, rows, tmp_path)
+    assert 2 == here.table().num_rows
+    assert (3 if condition == "true" else 0) == sum(here.table()["n"].to_pylist())
+    assert bag(here.table()) == bag(there.table())
+
+
 def ms_quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 

@@ -36,6 +36,11 @@ REFUSED = {
         "SELECT a.price FROM quiet a ASOF JOIN bids b\n"
         "ON a.item = b.item AND a.ts >= b.ts AND b.ts >= a.ts - INTERVAL 1 minute"
     ),
+    "join of streams without other names": "SELECT bids.price FROM bids JOIN quiet ON bids.item = quiet.item",
+    "union that removes duplicates": "SELECT item FROM bids UNION SELECT item FROM bids WHERE price > 3",
+    "aggregate by a computed key": "SELECT upper(item) AS big, count(*) AS n FROM bids GROUP BY upper(item)",
+    "top by a computed key": "SELECT price FROM (SELECT upper(item) AS big, price FROM quiet)\n"
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY big ORDER BY price) <= 2",
     "except without a time": "SELECT item FROM bids EXCEPT SELECT item FROM bids WHERE price > 3",
     "intersect without a time": "SELECT item, price FROM bids INTERSECT DISTINCT SELECT item, price FROM quiet",
     "computed attribute": "SELECT count(*) AS n FROM (SELECT ts + INTERVAL 1 hour AS later FROM bids)\n"

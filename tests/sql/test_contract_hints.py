@@ -32,6 +32,11 @@ FOLLOWED: dict[str, tuple[str, str, str]] = {
     "join bounded at one end": (f"Bound it at the other end too: {BETWEEN};", "AND b.ts >= a.ts", BETWEEN),
     "outer join without a bound": (f"Bound the time: {BETWEEN};", "USING (item)", f"ON a.item = b.item {BETWEEN}"),
     "as-of join of any age": (f"Bound the distance: {WITHIN};", "a.ts >= b.ts", f"a.ts >= b.ts {WITHIN}"),
+    "union that removes duplicates": ("of both sides: SELECT item, ts;", "SELECT item", "SELECT item, ts"),
+    "aggregate by a computed key": (
+        "Give it a window: [RANGE 1 minute, WATTR ts]; or run it with", "FROM bids",
+        "FROM bids [RANGE 1 minute, WATTR ts]",
+    ),
     "except without a time": ("of both sides: SELECT item, ts;", "SELECT item", "SELECT item, ts"),
     "where sessions start": ("use window_end.", "WATTR window_start", "WATTR window_end"),
     "where growing windows start": ("use window_end.", "WATTR window_start", "WATTR window_end"),

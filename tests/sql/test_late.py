@@ -98,7 +98,7 @@ def test_a_statement_by_itself_is_a_query_over_the_rows() -> None:
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        ("INSERT INTO parquet 'x' SELECT * FROM LATE(count)", 'there is no query "count"'),
+        ("INSERT INTO parquet 'x' SELECT * FROM LATE(count)", 'there is no query, view or stream "count"'),
         ("INSERT INTO parquet 'x' SELECT * FROM LATE()", "the name of a query is expected"),
         ("INSERT INTO parquet 'x' SELECT * FROM LATE(counts", "is not closed"),
     ],
@@ -120,7 +120,7 @@ def test_a_query_that_runs_gets_no_more_sinks() -> None:
     query = engine.stream("s", [{"x": 1}]).named("q")
     engine.start(ms.available_now()).await_termination()
 
-    with pytest.raises(ms.SqlError, match="query 'q' has been started"):
+    with pytest.raises(ms.SqlError, match="query 'q' has started"):
         engine.sql("INSERT INTO parquet 'x' SELECT * FROM LATE(q)")
-    with pytest.raises(ms.PlanError, match="query 'q' has been started"):
+    with pytest.raises(ms.PlanError, match="query 'q' has started"):
         query.late.stream()

@@ -45,7 +45,7 @@ MISTAKES: dict[str, Mistake] = {
     "a stream of another engine": (
         lambda: ms.Engine(host="local").register(stream().where("price > 1"), "q"), ms.PlanError,
         "'s' is not the stream of that name in this engine",
-        "It belongs to another engine. Use the stream that this engine's stream(…) returned.",
+        "It belongs to another engine, or was declared again since. Use what stream(…) of this engine returned last.",
     ),
     "draining without a checkpoint": (
         lambda: stream().where("price > 1").named("q").engine.drain("q"), ms.PlanError,

@@ -34,6 +34,7 @@ from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.core.settings import Settings
 from millstream.plan import nodes
 from millstream.plan.check_report import CheckReport, report
+from millstream.plan.hints import SIDES
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.reports.report import nothing_yet
@@ -101,6 +102,7 @@ class Engine(LiveChanges):
         self._queries: dict[str, Query] = {}
         self._views: dict[str, Query] = {}
         self._places: dict[int, tuple[nodes.Node, Piece]] = {}
+        self._asked: dict[int, tuple[str, str]] = {}
         self._listeners: list[Callable[[dict[str, Any]], Any]] = []
         self._redeclared: dict[str, nodes.Source] = {}
         self._unnamed = 0
@@ -225,7 +227,8 @@ class Engine(LiveChanges):
             if self._streams.get(source.name) is not source:
                 raise PlanError(
                     f"{source.name!r} is not the stream of that name in this engine",
-                    hint="It belongs to another engine. Use the stream that this engine's stream(…) returned.",
+                    hint="It belongs to another engine, or was declared again since. "
+                    "Use what stream(…) of this engine returned last.",
                 )
         for table in nodes.tables(query.node):
             if table.name not in self._tables or self._tables[table.name].node is not table:
@@ -260,9 +263,10 @@ class Engine(LiveChanges):
         self._unnamed = self._unnamed if wish else number - 1
         return f"{stem}_{number}"
 
-    def placed(self, node: nodes.Node, piece: Piece) -> None:
-        """Remember the place of a node in its statement, so that an error can point there."""
+    def placed(self, node: nodes.Node, piece: Piece, sides: tuple[str, str] = SIDES) -> None:
+        """Remember where a statement asks for a node, and what it calls the sides of a join, for errors."""
         self._places[id(node)] = (node, piece)
+        self._asked[id(node)] = sides
 
     def punctuate(self, stream: Stream, attribute: str | None, *, before: Any = None, **equal: Any) -> None:
         """Supply a punctuation to a stream; it takes effect at the end of the next epoch."""
@@ -303,7 +307,7 @@ class Engine(LiveChanges):
           stream bids promises {[[ts:+]]} (ts within 2)
         """
         asked = {name: query.node for name, query in self._queries.items()}
-        return report(asked, ends=end_of_stream, asked=self._places)
+        return report(asked, ends=end_of_stream, asked=self._asked)
 
     def start(
         self,

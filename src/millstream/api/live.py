@@ -116,7 +116,7 @@ class Live:
         engine = self._engine
         if not engine._marked and engine.running is not None:
             asked = {query.name or "": query.node for query in come}
-            refuse(report(asked, asked=engine._places), engine._places)
+            refuse(report(asked, asked=engine._asked), engine._places)
 
     def _submit(self, change: Change) -> None:
         engine = self._engine

@@ -6,9 +6,10 @@ one contract an operator can be chosen so that all edges agree. The words come f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from millstream.core.contract.accordance import ContractPlan, reduce
@@ -16,12 +17,14 @@ from millstream.core.contract.contract import Contract, Offering
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Template
 from millstream.plan import nodes
-from millstream.plan.hints import Hints
+from millstream.plan.hints import IN_PYTHON, Hints
 from millstream.plan.horizon import Horizon
 from millstream.plan.lag import Promises
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import listed
 
+Asked = Mapping[int, tuple[str, str]]
+"""By identity of a node that a statement asks for: what the statement calls its two sides, if it is a join."""
 Open = Mapping[int, tuple[Scheme, ...]]
 """By identity of a source: the schemes it may have, in place of the one it declares."""
 
@@ -79,7 +82,7 @@ class Checked:
         return tuple((one.node, one.refusal) for one in self.verdicts if one.refusal is not None)
 
 
-def check(name: str, root: nodes.Node, *, ends: bool = False, asked: Collection[int] = ()) -> Checked:
+def check(name: str, root: nodes.Node, *, ends: bool = False, asked: Asked = MappingProxyType({})) -> Checked:
     """Check one query; with `ends` its streams are promised to end. `asked` are the nodes that statements asked for."""
     plan = offered(root, {}, ends=ends)
     told = _told(root, plan.offerings, ends=ends, asked=asked)
@@ -109,7 +112,7 @@ def offered(root: nodes.Node, openly: Open, *, ends: bool = False) -> ContractPl
     return ContractPlan(id(root), reads, offerings)
 
 
-def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, asked: Collection[int]) -> list[Verdict]:
+def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, asked: Asked) -> list[Verdict]:
     """The verdict on each operator that keeps rows; as the streams are bound, it has one contract or none."""
     out: list[Verdict] = []
     promises: dict[int, Promises] = {}
@@ -124,15 +127,17 @@ def _told(root: nodes.Node, offerings: Mapping[Any, Offering], *, ends: bool, as
         one = Verdict(node=node, operator=node.title(), keeps=node.kept())
         if len(incoming) == len(below):
             schemes = [Scheme(frozenset(some)) for some in incoming]
-            one = (
-                _accepted(one, node, incoming, schemes) if rows else _refused(one, node, schemes, sql=id(node) in asked)
-            )
+            one = _accepted(one, node, incoming, schemes) if rows else _refused(one, node, schemes, _hints(node, asked))
         out.append(one)
     return out
 
 
-def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme], *, sql: bool) -> Verdict:
-    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=node.refuse(schemes, Hints(sql)))
+def _refused(one: Verdict, node: nodes.Node, schemes: list[Scheme], say: Hints) -> Verdict:
+    return Verdict(node=node, operator=one.operator, keeps=one.keeps, refusal=node.refuse(schemes, say))
+
+
+def _hints(node: nodes.Node, asked: Asked) -> Hints:
+    return Hints(sql=True, sides=asked[id(node)]) if id(node) in asked else IN_PYTHON
 
 
 def _accepted(one: Verdict, node: nodes.Node, incoming: list[Promises], schemes: list[Scheme]) -> Verdict:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from millstream.core.errors import PlanError, nearest
 from millstream.plan import nodes
-from millstream.plan.check import Checked, check
+from millstream.plan.check import Asked, Checked, check
 from millstream.plan.hints import Hints
 from millstream.plan.remedy import Remedy, remedies
 
@@ -89,10 +90,12 @@ class CheckReport:
         return {"safe": self.safe, "queries": [one.to_dict() for one in self.answers]}
 
 
-def report(queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Collection[int] = ()) -> CheckReport:
+def report(
+    queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Asked = MappingProxyType({})
+) -> CheckReport:
     """Check every query; with `ends` the streams are promised to end.
 
-    `asked` are the nodes that statements asked for, by identity: of these, hints are SQL.
+    `asked` are the nodes that statements asked for: of these, hints are SQL.
     """
     out: list[Answer] = []
     for name, root in queries.items():

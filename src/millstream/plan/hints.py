@@ -13,6 +13,8 @@ from millstream.plan import nodes
 from millstream.plan.promise import promises_of
 from millstream.plan.words import listed
 
+SIDES = ("a", "b")
+"""What the sides of a join are called where they have no names."""
 _TIMES = (Kind.TIMESTAMP, Kind.DATE)
 
 
@@ -21,6 +23,8 @@ class Hints:
     """Says what would make an operator safe, in `sql` or in Python."""
 
     sql: bool
+    sides: tuple[str, str] = SIDES
+    """In SQL: what the statement calls the two sides of a join."""
 
     @property
     def end(self) -> str:
@@ -71,8 +75,8 @@ class Hints:
         """A join whose pairs are bounded in time."""
         if not self.sql:
             return '.join(…, within="5 minutes")'
-        one, other, far = quote.shown(left), quote.shown(right), _distance(node, left)
-        return f"AND b.{other} BETWEEN a.{one} - {far} AND a.{one} + {far}"
+        one, other, far = *self._of_sides(left, right), _distance(node, left)
+        return f"AND {other} BETWEEN {one} - {far} AND {one} + {far}"
 
     def other_end(self, node: nodes.Node, left: str, right: str) -> str:
         """A join whose pairs are bounded at both ends."""
@@ -82,7 +86,12 @@ class Hints:
         """An as-of join whose partners are not too old."""
         if not self.sql:
             return '.join_as_of(…, within="5 minutes")'
-        return f"AND b.{quote.shown(right)} >= a.{quote.shown(left)} - {_distance(node, left)}"
+        one, other = self._of_sides(left, right)
+        return f"AND {other} >= {one} - {_distance(node, left)}"
+
+    def _of_sides(self, *columns: str) -> tuple[str, ...]:
+        named = zip(self.sides, columns, strict=True)
+        return tuple(f"{quote.shown(side)}.{quote.shown(column)}" for side, column in named)
 
     def declared(self, node: nodes.Node, attribute: str) -> str:
         """A promise on an attribute, of the stream that it comes from."""
@@ -98,11 +107,13 @@ class Hints:
         how = self.promise(Template({name: Sign.UP_TO}))
         return f"progress on {name} of {source.name}: {how if self.sql else f'progress={how}'}"
 
-    def supplied(self, node: nodes.Node, keys: Sequence[str]) -> str:
-        """Punctuation that says that a key is over."""
-        names = [name for key in keys for _, name in node.origins(key)[:1]] or list(keys)
-        how = self.promise(Template(dict.fromkeys(names, Sign.LITERAL)))
-        return how if self.sql else f"progress={how}"
+    def over(self, node: nodes.Node, keys: Sequence[str]) -> tuple[str, ...]:
+        """Punctuation that says that each key is over; none where a key is computed, of which no stream can speak."""
+        origins = [node.origins(key)[:1] for key in keys]
+        if not all(origin and origin[0][1] in origin[0][0].schema.names for origin in origins):
+            return ()
+        how = self.promise(Template({name: Sign.LITERAL for ((_, name),) in origins}))
+        return (f"have each {listed(keys)} end: {how if self.sql else f'progress={how}'}",)
 
     def promise(self, template: Template) -> str:
         """How a promise of that shape is declared.

@@ -84,7 +84,11 @@ def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) 
                 engine.placed(node, query.piece)
             return made
         both = left.union(right)
-        return both.distinct() if query.distinct else both
+        if not query.distinct:
+            return both
+        apart = both.distinct()
+        engine.placed(apart.node, query.piece)
+        return apart
     refuse_problems(problems)
     raise AssertionError
 
@@ -335,18 +339,26 @@ class _Lowering:
     def _sorted(self, stream: Stream, name: str, piece: Piece) -> Stream:
         found = spelled(name.rpartition(".")[2], stream.schema.names)
         if found is None or found not in stream.node.progressing():
-            known = ", ".join(stream.node.progressing()) or "none"
-            self.problems.append(
-                piece.problem(
-                    f"{name} makes no progress, so rows could never leave in its order", f"What does: {known}."
-                )
-            )
+            self.problems.append(_unordered(stream, name, piece, selected=found is not None))
             return stream
         with at(piece, self.problems):
             made = stream.sort(found)
             self.engine.placed(made.node, piece)
             return made
         return stream
+
+
+def _unordered(stream: Stream, name: str, piece: Piece, *, selected: bool) -> Problem:
+    """Why rows cannot leave in the order of a column."""
+    known, sources = stream.node.progressing(), nodes.sources(stream.node)
+    there = {one.progress.attribute for one in sources if one.progress is not None and one.progress.attribute}
+    if not selected and name.rpartition(".")[2] in there:
+        return piece.problem(f"{name} is not in the select list, so rows cannot leave in its order", "Add it there.")
+    hint = f"Order by {' or '.join(known)}."
+    if not known:
+        add = f"Add {' or '.join(sorted(there))} to the select list, and order by it."
+        hint = add if there else "Declare PROGRESS ON a column of the stream, and order by it."
+    return piece.problem(f"{name} makes no progress, so rows could never leave in its order", hint)
 
 
 def _top(query: Query, window: tuple[str, ...], order: tuple[tuple[str, bool], ...], limit: int) -> Query:

@@ -20,6 +20,7 @@ from millstream.core.domain import Domain, Kind
 from millstream.core.expression import Expression
 from millstream.core.problem import Problem
 from millstream.plan import nodes
+from millstream.plan.hints import SIDES
 from millstream.sql.expression import condition
 from millstream.sql.grammar import statements as sql
 from millstream.sql.grammar.join_condition import (
@@ -240,7 +241,8 @@ class JoinStep:
     def _placed(self, made: nodes.Join | nodes.AsOf | nodes.Enrich) -> Side:
         """What has been joined now, so that a refusal can point at the clause."""
         query = Query(self.left.stream.engine, made)
-        query.engine.placed(made, self.clause.piece)
+        one, other = (next(iter(side.item.relations), "") for side in (self.left, self.right))
+        query.engine.placed(made, self.clause.piece, (one or SIDES[0], other or SIDES[1]))
         left = self.left
         return Side(query, {name: name for name in made.schema.names}, left.item, left.first)
 

@@ -31,7 +31,7 @@ def side_output(engine: Engine, source: sql.FromSide) -> SideOutput:
     if found is None or found in catalog.tables:
         known = [one for one in catalog.names if one not in catalog.tables]
         hint = nearest(name, known) if known else "There is none: begin with CREATE STREAM."
-        raise source.name.piece.error(f'there is no query "{name}"', hint)
+        raise source.name.piece.error(f'there is no query, view or stream "{name}"', hint)
     query = catalog.queries.get(found)
     if query is None:  # a view or a stream only has a name: something must read it, for rows to be late
         stream = catalog.views.get(found) or catalog.stream(found)

@@ -8,10 +8,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from millstream.core.expression import Expression
-from millstream.core.promise.near import Near
 from millstream.ops.join.leaving import Leaving
-from millstream.ops.join.spec import JoinSpec, Layout
-from millstream.state.slices import Slices
+from millstream.ops.join.spec import JoinSpec, Partners
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,30 +79,14 @@ class PairGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedSpec:
+class SharedSpec(Partners):
     """Rows of two sides, and who reads them."""
 
-    near: Near | None
-    """The widest reach."""
-    keys: tuple[tuple[str, str], ...]
     nulls_equal: bool
     schemas: tuple[pa.Schema, pa.Schema]
     """What is kept of a row of each side, but for its bitmap."""
     predicates: tuple[tuple[str, ...], tuple[str, ...]]
     readings: tuple[JoinReader, ...]
-
-    @cached_property
-    def layout(self) -> Layout:
-        """By what rows are sorted."""
-        return Layout(self.keys, self.near)
-
-    @cached_property
-    def slices(self) -> Slices:
-        """Where its state is cut."""
-        reach = None if self.near is None else self.near.reach
-        if reach is None or reach.low is None or reach.high is None:
-            return Slices.across(None)
-        return Slices.across(reach.high - reach.low)
 
     @cached_property
     def marked(self) -> tuple[tuple[JoinReader, ...], tuple[JoinReader, ...]]:

@@ -42,18 +42,12 @@ class Layout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JoinSpec:
-    """Which rows are partners, and what leaves."""
+class Partners:
+    """Which rows can be partners: by equal keys, and near each other. It says how rows are sorted, and where cut."""
 
-    how: str
     keys: tuple[tuple[str, str], ...]
     near: Near | None
-    condition: Expression | None
-    columns: tuple[tuple[str, int, str], ...]
-    """Of a pair: the name, the side, and the name there."""
-    schemas: tuple[pa.Schema, pa.Schema]
-    schema: pa.Schema
-    nulls_equal: bool = False
+    """Of several joins, the widest reach."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -67,6 +61,19 @@ class JoinSpec:
         if reach is None or reach.low is None or reach.high is None:
             return Slices.across(None)
         return Slices.across(reach.high - reach.low)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinSpec(Partners):
+    """Which rows are partners, and what leaves."""
+
+    how: str
+    condition: Expression | None
+    columns: tuple[tuple[str, int, str], ...]
+    """Of a pair: the name, the side, and the name there."""
+    schemas: tuple[pa.Schema, pa.Schema]
+    schema: pa.Schema
+    nulls_equal: bool = False
 
     @property
     def pairs_leave(self) -> bool:

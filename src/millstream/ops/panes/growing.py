@@ -9,17 +9,16 @@ import pyarrow as pa
 
 from millstream.core.progress import Progress
 from millstream.core.window import Landmark
-from millstream.kernels.partials import KEY, Bundle
-from millstream.ops.panes.form import PaneForm, converted, form_of, marked
+from millstream.kernels.partials import KEY
+from millstream.ops.panes.form import PaneForm
+from millstream.ops.panes.formed import FormedPart
 from millstream.ops.panes.lifted import Lifted
 from millstream.ops.panes.spec import Reader
-from millstream.ops.windowing.base import MANY, as_bundle, as_segment
 from millstream.ops.windowing.landmark import GrowingWindows
 from millstream.ops.windowing.spec import Spec
-from millstream.state.store import Segment
 
 
-class GrowingPart(GrowingWindows):
+class GrowingPart(FormedPart, GrowingWindows):
     """The totals of one landmark window, for all who read it."""
 
     def __init__(
@@ -35,34 +34,11 @@ class GrowingPart(GrowingWindows):
 
         Of these, `names` are the same whoever else reads the store.
         """
-        super().__init__(spec, window)
+        GrowingWindows.__init__(self, spec, window)
         self.form = PaneForm(0, 1, tuple(names))
         self.predicate = predicate
         self.readers = tuple(readers)
         self.of = dict(of)
-
-    def opened(self) -> None:
-        """Bring totals that were written beside those of other readers into this part's form."""
-        if any(form_of(segment) != self.form for segment in self.store.segments):
-            self.store.replace([self._converted(segment) for segment in self.store.segments])
-
-    def _converted(self, segment: Segment) -> Segment:
-        was = form_of(segment)
-        if was is None or was == self.form:
-            return segment
-        return self._segment(converted(as_bundle(segment), was, self.form, self.partials, self.spec.row_schema))
-
-    def _segment(self, bundle: Bundle) -> Segment:
-        return marked(as_segment(bundle), self.form)
-
-    def absorb(self, bundle: Bundle) -> None:
-        """Keep more partials."""
-        self.store.add(self._segment(bundle))
-        if len(self.store.segments) > MANY:
-            self._keep(self.partials.merge(self.bundles()).bundle)
-
-    def _keep(self, bundle: Bundle, *others: Segment) -> None:
-        self.store.replace([self._segment(bundle), *others])
 
     def take_lifted(self, lifted: Lifted) -> None:
         """Take the part's own of an epoch's partials."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +21,13 @@ from millstream.kernels.partials import KEY, ROWS, Bundle, Merged
 from millstream.kernels.sliding import runs
 from millstream.ops.operator import says_of_groups
 from millstream.ops.panes.ended import Ended, InRuns, Results, ended
-from millstream.ops.panes.form import PaneForm, converted, form_of, marked
+from millstream.ops.panes.form import PaneForm
+from millstream.ops.panes.formed import FormedPart
 from millstream.ops.panes.kinds import Kinds
 from millstream.ops.panes.lifted import Lifted
 from millstream.ops.panes.spec import Reader, StoreAnswer
-from millstream.ops.windowing.base import MANY, WindowOperator, as_bundle, as_segment, clip, select
+from millstream.ops.windowing.base import clip, select
 from millstream.ops.windowing.spec import Spec
-from millstream.state.store import Segment
 
 COUNT = Count()
 ByKind = dict[int, pa.Array]
@@ -44,7 +43,7 @@ class Wanted:
     kinds: frozenset[int]
 
 
-class PanePart(WindowOperator):
+class PanePart(FormedPart):
     """Panes of some groups and aggregates, and the sliding windows of all who read them."""
 
     def __init__(
@@ -58,6 +57,7 @@ class PanePart(WindowOperator):
     ) -> None:
         """`of` are the store's partials that the part keeps, in order; `answers` are all that the store gives."""
         super().__init__(spec)
+        self.form = PaneForm(grid.base, grid.pane, tuple(one.name for one in spec.aggregates))
         self.grid = grid
         self.predicate = predicate
         self.readers = tuple(readers)
@@ -85,38 +85,10 @@ class PanePart(WindowOperator):
 
     # --- state -------------------------------------------------------------------------------------
 
-    @cached_property
-    def form(self) -> PaneForm:
-        """What its segments are made of."""
-        return PaneForm(self.grid.base, self.grid.pane, tuple(one.name for one in self.spec.aggregates))
-
     def names_of(self, reader: Reader) -> list[str]:
         """The partials that a reader's answers are made of."""
         places = (self._places[one] for one in reader.answers)
         return [self.spec.aggregates[place].name for place in places if place is not None]
-
-    def opened(self) -> None:
-        """Bring segments that were written for other readers into this part's form."""
-        if any(form_of(segment) != self.form for segment in self.store.segments):
-            self.store.replace([self._converted(segment) for segment in self.store.segments])
-
-    def _converted(self, segment: Segment) -> Segment:
-        was = form_of(segment)
-        if was is None or was == self.form:
-            return segment
-        return self._segment(converted(as_bundle(segment), was, self.form, self.partials, self.spec.row_schema))
-
-    def _segment(self, bundle: Bundle) -> Segment:
-        return marked(as_segment(bundle), self.form)
-
-    def absorb(self, bundle: Bundle) -> None:
-        """Keep more partials."""
-        self.store.add(self._segment(bundle))
-        if len(self.store.segments) > MANY:
-            self._keep(self.partials.merge(self.bundles()).bundle)
-
-    def _keep(self, bundle: Bundle, *others: Segment) -> None:
-        self.store.replace([self._segment(bundle), *others])
 
     # --- rows --------------------------------------------------------------------------------------
 

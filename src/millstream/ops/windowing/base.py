@@ -70,7 +70,7 @@ class WindowOperator(Operator):
 
     def absorb(self, bundle: Bundle) -> None:
         """Keep more partials."""
-        self.store.add(as_segment(bundle))
+        self.store.add(self._segment(bundle))
         if len(self.store.segments) > MANY and self._mergeable():
             self._keep(self.partials.merge(self.bundles()).bundle)
 
@@ -78,7 +78,10 @@ class WindowOperator(Operator):
         return all("fixed" in segment.tables for segment in self.store.segments)
 
     def _keep(self, bundle: Bundle, *others: Segment) -> None:
-        self.store.replace([as_segment(bundle), *others])
+        self.store.replace([self._segment(bundle), *others])
+
+    def _segment(self, bundle: Bundle) -> Segment:
+        return as_segment(bundle)
 
     def promises(self) -> Progress:
         """What its own progress gives."""

@@ -27,7 +27,7 @@ from millstream.plan.lag import Promises
 from millstream.plan.nodes.base import HoldsBack, Node, Unary
 from millstream.plan.nodes.project import Project
 from millstream.plan.refusal import Refusal
-from millstream.plan.words import listed
+from millstream.plan.words import either, listed
 
 if TYPE_CHECKING:
     from millstream.plan.hints import Hints
@@ -185,7 +185,7 @@ class Aggregate(Unary):
         if isinstance(first, Rows):
             keys = listed(first.partition_by)
             fact = f"{self.title()} keeps the last {first.size} rows of every {keys} for ever"
-            hint = f"Have each {keys} end: {say.supplied(self, first.partition_by)}; {say.few}."
+            hint = either(*say.over(self, first.partition_by), say.few)
             return Refusal(self.title(), keys, fact, hint)
         if self.grows:
             what = f"a total of every {listed(self.groups)}" if self.groups else "every value"
@@ -196,14 +196,13 @@ class Aggregate(Unary):
 
     def _refuse_whole(self, say: Hints) -> Refusal:
         ordered = likely(self.input)
-        window = f"Give it a window: {say.window(self.input, ordered)}"
+        window = f"give it a window: {say.window(self.input, ordered)}"
         if not self.groups:
             fact = f"{self.title()} is complete only at the end of the stream"
-            return Refusal(self.title(), ordered, fact, f"{window}; {say.end}.")
+            return Refusal(self.title(), ordered, fact, either(window, say.end))
         keys, promised = listed(self.groups), said_of(self.input)
         fact = f"{self.title()} keeps every {keys} for ever: {promised}, and nothing says that a group is over"
-        hint = f"{window}; or have each {keys} end: {say.supplied(self, self.groups)}; {say.end}."
-        return Refusal(self.title(), keys, fact, hint)
+        return Refusal(self.title(), keys, fact, either(window, *say.over(self, self.groups), say.end))
 
     def asks(self) -> Iterator[tuple[Node, str, bool]]:
         """Its attribute, by order, and its groups, by value."""

@@ -18,7 +18,7 @@ from millstream.plan.lacking import said_of
 from millstream.plan.nodes.base import Node
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
 from millstream.plan.refusal import Refusal
-from millstream.plan.words import KEPT, all_of, listed
+from millstream.plan.words import KEPT, all_of, either, listed
 
 if TYPE_CHECKING:
     from millstream.plan.hints import Hints
@@ -88,8 +88,11 @@ class AsOf(TwoSided):
             keys,
             f"{self.title()} keeps the last right row of every {keys} for ever: nothing says how old a partner may be, "
             "or that no more left rows will come for one",
-            f"Bound the distance: {say.as_of(self.inputs[0], left, right)}; or have each {keys} end: "
-            f"{say.supplied(self.inputs[0], self.meets_on())}; {say.few}.",
+            either(
+                f"bound the distance: {say.as_of(self.inputs[0], left, right)}",
+                *say.over(self.inputs[0], self.meets_on()),
+                say.few,
+            ),
         )
 
     def _silent(self, side: int, attribute: str, fact: str, say: Hints) -> Refusal:

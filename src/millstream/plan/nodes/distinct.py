@@ -11,10 +11,11 @@ from millstream.core.contract.scheme import Scheme
 from millstream.plan.lacking import likely, said_of
 from millstream.plan.lag import Promises
 from millstream.plan.nodes.base import Node, Passing
+from millstream.plan.nodes.union import Union
 from millstream.plan.nodes.walk import sources
 from millstream.plan.promise import promises_of
 from millstream.plan.refusal import Refusal
-from millstream.plan.words import listed
+from millstream.plan.words import either, listed
 
 if TYPE_CHECKING:
     from millstream.plan.hints import Hints
@@ -62,15 +63,14 @@ class Distinct(Passing):
         known = [*inputs[0], *(one for source in sources(self) for one in promises_of(source))]
         linear = next((one.up_to[0] for one in known if len(one.up_to) == 1 and not one.literals), None)
         if linear is not None:
-            hint = f"Tell rows apart by {linear} too: {say.distinct((*self.columns, linear))}"
+            apart = f"Tell rows apart by {linear} too: {say.distinct((*self.columns, linear))}"
+            hint = say.both(self.columns, linear, "union") if say.sql and isinstance(self.input, Union) else apart
         else:
             ordered = next((one for one in self.columns if _is_ordered(self.input, one)), None)
             wanted = ordered or likely(self.input)
             added = "" if ordered else f", and add {wanted} to the columns"
             hint = f"Declare {say.declared(self.input, wanted)}{added}"
-        keys = tuple(self.columns[:1])
-        over = f"or have each {keys[0]} end: {say.supplied(self, keys)}"
-        return Refusal(self.title(), columns, fact, f"{hint}; {over}; {say.end}.")
+        return Refusal(self.title(), columns, fact, either(hint, *say.over(self, self.columns[:1]), say.end))
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and its columns."""

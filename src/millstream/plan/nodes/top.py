@@ -15,7 +15,7 @@ from millstream.core.promise.columns import of_columns
 from millstream.plan.lacking import said_of, unpunctuated
 from millstream.plan.nodes.base import Node, Unary
 from millstream.plan.refusal import Refusal
-from millstream.plan.words import listed
+from millstream.plan.words import either, listed
 
 if TYPE_CHECKING:
     from millstream.plan.hints import Hints
@@ -85,11 +85,10 @@ class Top(Unary):
         keys = listed(self.keys)
         fact = f"{self.title()} keeps every {keys} for ever: {said_of(self.input)}, and none of it speaks of {keys}"
         linear = next((one.up_to[0] for one in inputs[0] if len(one.up_to) == 1 and not one.literals), None)
-        over = f"ave each {keys} end: {say.supplied(self, self.keys)}; {say.end}."
-        if linear is None:
-            return Refusal(self.title(), keys, fact, f"H{over}")
-        together = f"Partition by {say.name(linear)} too, or by the window_end of an aggregate"
-        return Refusal(self.title(), keys, fact, f"{together}; or h{over}")
+        ways = [*say.over(self, self.keys), say.end]
+        if linear is not None:
+            ways.insert(0, f"partition by {say.name(linear)} too, or by the window_end of an aggregate")
+        return Refusal(self.title(), keys, fact, either(*ways))
 
     def says(self) -> Iterator[Any]:
         """All that decides which rows leave."""

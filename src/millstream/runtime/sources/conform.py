@@ -66,7 +66,10 @@ def check_names(names: list[str], schema: pa.Schema, where: str) -> None:
     """Every column of the schema must be there, once."""
     for field in schema:
         if field.name not in names:
-            raise SourceError(f'{where} has no column "{field.name}"', hint=nearest(field.name, names))
+            raise SourceError(
+                f'{where} has no column "{field.name}"',
+                hint=f"{nearest(field.name, names)} Nothing of it was taken: add the column, then start again.",
+            )
         if names.count(field.name) > 1:
             raise SourceError(
                 f'{where} has {names.count(field.name)} columns "{field.name}"',

@@ -80,7 +80,7 @@ class Narrow:
             attribute = self.sources[name].progress.attribute
             column = attribute if len(tags.schemas) == 1 else tags.slots[name][attribute]
             bound = max(order.judged[name].bound(attribute), BOTTOM)
-            bad = F.expr(fate(ticks(column, schema.field(attribute).type), bound, 0)) != int(Fate.GOOD)
+            bad = F.expr(fate(ticks(column, schema.field(attribute).type), bound, 1)) != int(Fate.GOOD)
             wrong.append(bad if len(tags.schemas) == 1 else (F.col(STREAM) == number) & bad)
         return frame.filter(reduce(Column.__or__, wrong))
 
