@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,56 +16,10 @@ import millstream as ms
 from millstream.plan import nodes
 from support import in_process
 from support.bags import difference
-from support.joins import arriving, rows, streams
+from support.join_sets import KEYS, SETS, Asked, streams_of
+from support.joins import streams
 
 Rows = list[dict[str, Any]]
-KINDS = ("inner", "left", "right", "full", "semi", "anti")
-LEFT = (None, "v > 3", "v % 2 = 0", "j = 1 AND v < 8")
-RIGHT = (None, "v2 < 6", "j2 IS NOT NULL")
-PAIRS = (None, "v + v2 > 8", "10 / v2 > v")
-"""The last one fails for some pairs."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One join."""
-
-    how: str
-    low: int
-    width: int
-    left: str | None
-    right: str | None
-    where: str | None
-    computed: bool
-
-    def over(self, a: ms.Stream, b: ms.Stream, keys: list[tuple[str, str]]) -> ms.Query:
-        one = a if self.left is None else a.where(self.left)
-        other = b if self.right is None else b.where(self.right)
-        if self.computed:
-            one = one.select("ts", "k", "j", "v", "id", "v * 2 AS twice")
-        options = {} if self.where is None else {"where": self.where}
-        within = (self.low, self.low + self.width)
-        return one.join(other, on=keys, how=self.how, within=within, **options)
-
-
-ASKED = st.builds(
-    Asked,
-    how=st.sampled_from(KINDS),
-    low=st.integers(-8, 4),
-    width=st.integers(0, 12),
-    left=st.sampled_from(LEFT),
-    right=st.sampled_from(RIGHT),
-    where=st.sampled_from(PAIRS),
-    computed=st.booleans(),
-)
-SETS = st.lists(ASKED, min_size=2, max_size=6)
-KEYS = st.sampled_from([[("k", "k2")], [("k", "k2"), ("j", "j2")], []])
-
-
-def streams_of(seed: int) -> tuple[list[ms.Epoch], list[ms.Epoch]]:
-    rnd = random.Random(seed)
-    left, right = rows(rnd, 36, span=50), rows(rnd, 32, span=50)
-    return arriving(rnd, left), arriving(rnd, right, name="ts2")
 
 
 def engine_on(partitions: int, folder: str) -> ms.Engine:

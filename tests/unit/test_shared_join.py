@@ -195,7 +195,7 @@ def test_what_can_fail_stays_with_its_own_query() -> None:
 
 
 @pytest.mark.parametrize("partitions", [0, 2])
-def test_a_join_that_comes_later_keeps_its_own_rows(partitions: int, tmp_path: Path) -> None:
+def test_joins_that_stay_are_not_disturbed_by_one_that_comes_later(partitions: int, tmp_path: Path) -> None:
     left = epochs("ts", *(([row(t)], t) for t in range(20)))
     right = epochs("ts2", *(([row(t)], t) for t in range(20)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
@@ -23,6 +25,12 @@ class JoinReader:
     spec: JoinSpec
     predicates: tuple[int | None, int | None]
     views: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+    since: int | None = None
+    """Results whose latest row has this coordinate or a later one leave; None: all."""
+
+    def says_of(self, at: np.ndarray) -> np.ndarray:
+        """Which rows it may let leave by themselves, by their coordinates."""
+        return np.ones(len(at), dtype=np.bool_) if self.since is None else at >= self.since
 
     @cached_property
     def leaving(self) -> Leaving:
@@ -68,6 +76,8 @@ class PairGroup:
 
     predicates: tuple[int | None, int | None]
     condition: Expression | None
+    since: int | None
+    """Of all of them: pairs that lie before it as a whole are none of theirs."""
     first: int
     last: int
     """The cells that some reading of it covers."""
@@ -92,6 +102,14 @@ class SharedSpec:
     """What is kept of a row of each side, but for its bitmap."""
     predicates: tuple[tuple[str, ...], tuple[str, ...]]
     readings: tuple[JoinReader, ...]
+    conditions: tuple[Mapping[str, Expression], Mapping[str, Expression]] = ({}, {})
+    """By side and name: the conditions themselves, for rows that came before somebody asked."""
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """By side: whose marks rows have."""
+        left, right = (tuple(one.number for one in some) for some in self.marked)
+        return left, right
 
     @cached_property
     def layout(self) -> Layout:

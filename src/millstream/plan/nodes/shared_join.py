@@ -44,6 +44,8 @@ class JoinReading:
     predicates: tuple[int | None, int | None]
     """By side: the place of its condition among those of the store; None if it reads every row."""
     views: tuple[View, View]
+    since: int | None = None
+    """Results whose latest row has this coordinate or a later one leave; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,11 +86,14 @@ class SharedJoin(TwoSided):
 
     def words(self) -> list[str]:
         """What must be equal, for how many joins."""
-        return [f"rows of both sides on {all_of(self.keys, None) or 'time alone'}, for {len(self.readings)} joins"]
+        return [f"rows of both sides on {all_of(self.keys, None) or 'time alone'}, for {self._joins()}"]
+
+    def _joins(self) -> str:
+        return "1 join" if len(self.readings) == 1 else f"{len(self.readings)} joins"
 
     def kept(self) -> str:
         """Rows of both sides, once."""
-        return f"rows of both sides that may still find a partner, once for {len(self.readings)} joins"
+        return f"rows of both sides that may still find a partner, once for {self._joins()}"
 
     def evaluated(self, choice: Choice | None) -> Iterator[str]:
         """How it is shared."""
@@ -154,7 +159,7 @@ class SharedJoin(TwoSided):
     def says(self) -> Iterator[Any]:
         """All that decides the answers and the state."""
         yield from (self.name, self.keys, self.domain, self.predicates)
-        yield tuple((one.number, one.predicates, one.views, tuple(one.join.says())) for one in self.readings)
+        yield tuple((one.number, one.predicates, one.views, one.since, tuple(one.join.says())) for one in self.readings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

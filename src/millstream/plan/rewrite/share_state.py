@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 
-from millstream.plan.lease import Holdings, Lease
+from millstream.plan.lease import Holdings, JoinHoldings, Lease
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_joins import share_joins
 from millstream.plan.rewrite.share_panes import Shared, share_panes
@@ -15,6 +15,7 @@ def share_state(
     leases: Mapping[int, Lease] | None = None,
     *,
     held: Holdings | None = None,
+    joins: JoinHoldings | None = None,
     apart: Container[int] = (),
     single: Callable[[int], bool] = lambda _: False,
     fresh: bool = True,
@@ -25,4 +26,4 @@ def share_state(
     Plan(roots=(), distributed=False)
     """
     panes = share_panes(plan, leases, held=held, apart=apart, single=single)
-    return share_joins(panes, leases, apart=apart, fresh=fresh)
+    return share_joins(panes, leases, held=joins, apart=apart, fresh=fresh)

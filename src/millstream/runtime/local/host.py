@@ -15,6 +15,7 @@ from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
+from millstream.plan.lease import LEASING
 from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
@@ -86,9 +87,9 @@ class LocalHost(NoFrames):
         """Queries come and go between two epochs."""
         self.changes.apply(self.change)
 
-    def complete_from(self, name: str) -> list[tuple[nodes.Aggregate, int | None]]:
-        """The aggregates of a query that read stores, and the tick from which each has all its windows."""
-        found = (node for node in nodes.walk(self.arranged.plain[name]) if isinstance(node, nodes.Aggregate))
+    def complete_from(self, name: str) -> list[tuple[nodes.Node, int | None]]:
+        """The aggregates and joins of a query that read stores, and the tick from which each is complete."""
+        found = (node for node in nodes.walk(self.arranged.plain[name]) if isinstance(node, LEASING))
         return [(node, lease.complete) for node in found if (lease := self.arranged.leases.get(id(node))) is not None]
 
     @property
