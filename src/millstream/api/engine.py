@@ -34,6 +34,7 @@ from millstream.core.pattern import Equal, Pattern, UpTo
 from millstream.core.settings import Settings
 from millstream.plan import nodes
 from millstream.plan.check_report import CheckReport, report
+from millstream.plan.sharing import Sharing, sharing_of
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.reports.report import nothing_yet
@@ -67,6 +68,7 @@ class Engine(LiveChanges):
         allow_unbounded: bool = False,
         ansi: bool | None = None,
         time_zone: str | None = None,
+        sharing: str | Sharing = "auto",
     ) -> None:
         """Run on the given Spark session, or on a new local one. `host="local"` runs in this process, without Spark.
 
@@ -74,12 +76,13 @@ class Engine(LiveChanges):
         folder on Spark, and in memory on the local host. `partitions` is the number of parts of the state; a restart
         can change it. With `allow_unbounded`, queries with unbounded state can run, and `explain` marks them. `ansi`
         and `time_zone` are settings for expressions. On Spark they come from the session and must not be given here;
-        on the local host the defaults are True and "UTC".
+        on the local host the defaults are True and "UTC". `sharing` is auto, isolated, pull-up, mem-opt or
+        cpu-opt: what state queries have in common. The answers are the same; `ms.Sharing` gives cpu-opt its figures.
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
         if host == "local":
-            self.host: Any = local_host(spark, checkpoint, partitions)
+            self.host: Any = local_host(spark, checkpoint, partitions, sharing_of(sharing))
             self.settings = Settings(
                 ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone
             )
@@ -89,7 +92,7 @@ class Engine(LiveChanges):
                     "on Spark, ansi and time_zone are the session's",
                     hint="Set spark.sql.ansi.enabled and spark.sql.session.timeZone before the engine is made.",
                 )
-            self.host = spark_host(spark, checkpoint, partitions)
+            self.host = spark_host(spark, checkpoint, partitions, sharing_of(sharing))
             self.settings: Settings = self.host.settings
         self._sources: dict[str, Any] = {}
         self._given: dict[str, tuple[Any, ...]] = {}

@@ -8,6 +8,7 @@ from millstream.core.expression import Expression
 from millstream.ops.join.shared_spec import JoinReader, SharedSpec
 from millstream.ops.join.spec import JoinSpec
 from millstream.plan import nodes
+from millstream.plan.sharing import PULL_UP
 
 
 def join_spec(node: nodes.Join) -> JoinSpec:
@@ -48,6 +49,8 @@ def shared_spec(node: nodes.SharedJoin) -> SharedSpec:
             for outlet, one in enumerate(node.readings)
         ),
         conditions=(_conditions(node, 0), _conditions(node, 1)),
+        ends=(node.ends(0), node.ends(1)),
+        pulled_up=node.sharing.strategy == PULL_UP,
     )
 
 

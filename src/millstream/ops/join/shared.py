@@ -53,7 +53,9 @@ class SharedJoin(Operator):
         self.router = Router(spec.readings, self._set_apart)
         self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
         self._numbers = spec.numbers
-        self._everybody = tuple(any(one.predicates[side] is None for one in spec.readings) for side in (0, 1))
+        self._everybody = tuple(
+            spec.pulled_up or any(one.predicates[side] is None for one in spec.readings) for side in (0, 1)
+        )
         self.opened()
 
     def promises(self) -> Progress:
@@ -299,8 +301,9 @@ class SharedJoin(Operator):
     def _steps(self, side: int, before: Progress, now: Progress) -> list[tuple[int, int]]:
         """From where to where the bounds move below which a reading has all partners of a side's rows."""
         nears = {one.spec.near for one in (*self.spec.waiting[side], *self.spec.marked[side])}
+        longest = max((self.spec.longer(side, one) for one in self.spec.waiting[side]), default=0)
         return [
-            (_done(near, side, before), _done(near, side, now))
+            (max(_done(near, side, before) - longest, BOTTOM), _done(near, side, now))
             for near in nears
             if near is not None and _done(near, side, now) > BOTTOM
         ]
@@ -329,21 +332,22 @@ class SharedJoin(Operator):
         """Which rows some reading still waits for partners of."""
         wanted = np.zeros(held.rows.num_rows, dtype=np.bool_)
         for reading in self.spec.waiting[side]:
-            mine = ~self._complete(side, held, reading)
-            own = satisfying(held.rows, reading.predicates[side])
+            mine = ~self._complete(side, held, reading, self.spec.longer(side, reading))
+            own = None if self.spec.pulled_up else satisfying(held.rows, reading.predicates[side])
             if own is not None:
                 mine &= own
-            if reading.settles(side):
+            if reading.settles(side) and not self.spec.pulled_up:
                 mine &= ~self._marks(side, held, reading)
             wanted |= mine
         return wanted
 
-    def _complete(self, side: int, held: Held, reading: JoinReader) -> np.ndarray:
-        """Which rows of a side can have no later partner, for a reading."""
+    def _complete(self, side: int, held: Held, reading: JoinReader, longer: int = 0) -> np.ndarray:
+        """Which rows of a side can have no later partner, for a reading that reaches so much `longer`."""
         other = self.progress[1 - side]
         if other.ended:
             return np.ones(len(held.run.at), dtype=np.bool_)
-        gone = np.less(held.run.at, _done(reading.spec.near, side, other))
+        done = _done(reading.spec.near, side, other)
+        gone = np.less(held.run.at, done if done in (BOTTOM, END) else done - longer)
         if says_of_keys(reading.spec, side, other):
             gone |= by_keys(reading.spec, side, other, held.rows, held.run.at, self._ordered[side])
         return gone

@@ -105,6 +105,18 @@ class SharedSpec:
     conditions: tuple[Mapping[str, Expression], Mapping[str, Expression]] = ({}, {})
     """By side and name: the conditions themselves, for rows that came before somebody asked."""
 
+    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """By side: where slices end. A row stays to the end of the slice in which the last partner asked for lies."""
+    pulled_up: bool = False
+    """Does every row stay as long as any?"""
+
+    def longer(self, side: int, reading: JoinReader) -> int:
+        """How much longer a row of a side stays than a reading asks."""
+        last = None if reading.spec.near is None else reading.spec.near.reach_of(side).high
+        if last is None:
+            return 0
+        return next((end for end in self.ends[side] if end >= last), last) - last
+
     @cached_property
     def numbers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """By side: whose marks rows have."""

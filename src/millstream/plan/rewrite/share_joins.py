@@ -16,6 +16,7 @@ from millstream.plan.nodes import Join, JoinColumn, JoinReading, Node, SharedJoi
 from millstream.plan.rewrite.asked import place
 from millstream.plan.rewrite.joined import AskedJoin, JoinInput, as_joined, stored_name
 from millstream.plan.rewrite.share_panes import MOST_PREDICATES, Shared
+from millstream.plan.sharing import Sharing
 from millstream.plan.state_text import rows_text
 
 
@@ -66,6 +67,7 @@ def share_joins(
     held: JoinHoldings | None = None,
     apart: Container[int] = (),
     fresh: bool = True,
+    sharing: Sharing | None = None,
 ) -> Shared:
     """Promise: every query has the answers it had; joins of the same rows on the same keys keep each row once.
 
@@ -74,7 +76,7 @@ def share_joins(
     beginning and has no company keeps its rows by itself; one that comes later, when streams are not `fresh`, reads
     what stores have `held` for others, or a store of its own, and says from when it is complete.
     """
-    plan, there = before.plan, dict(held or {})
+    plan, there, how = before.plan, dict(held or {}), sharing or Sharing()
     found = {id(node): node for root in plan.roots for node in nodes.walk(root.node) if isinstance(node, Join)}
     keys = {_plain(before, node) for node in found.values()}
     known = {key: lease for key, lease in (leases or {}).items() if key in keys}
@@ -93,7 +95,8 @@ def share_joins(
         if lease is not None:
             store = stores.get(lease.store)
         else:
-            store = next((some for some in open_to.get(meets, ()) if some.fits(one)), None)
+            fit = (some for some in open_to.get(meets, ()) if how.together and some.fits(one))
+            store = next(fit, None)
         if store is None:
             what = one.what(distributed=plan.distributed)
             name = _free_name(one, what, taken, there) if lease is None else lease.store
@@ -101,7 +104,7 @@ def share_joins(
             store = stores[name] = _opened(name, there.get(name), fresh=fresh)
             open_to.setdefault(meets, []).append(store)
         given[id(node)] = store, store.join(one, lease)
-    return _swapped(before, given, known)
+    return _swapped(before, given, known, how)
 
 
 def _opened(name: str, held: JoinHolding | None, *, fresh: bool) -> JoinStore:
@@ -111,7 +114,9 @@ def _opened(name: str, held: JoinHolding | None, *, fresh: bool) -> JoinStore:
     return JoinStore(name, given=held.numbers, lone=held.lone, rows=not fresh)
 
 
-def _swapped(before: Shared, given: Mapping[int, tuple[JoinStore, int]], known: Mapping[int, Lease]) -> Shared:
+def _swapped(
+    before: Shared, given: Mapping[int, tuple[JoinStore, int]], known: Mapping[int, Lease], how: Sharing
+) -> Shared:
     """The plan with what answers joins in their place."""
     origin: dict[int, Node] = {}
     new: dict[int, Node] = {}
@@ -130,7 +135,7 @@ def _swapped(before: Shared, given: Mapping[int, tuple[JoinStore, int]], known: 
                 new[id(node)] = nodes.with_inputs(node, tuple(new[id(one)] for one in nodes.inputs(node)))
             else:
                 if store.name not in made:
-                    made[store.name] = _built(store, new)
+                    made[store.name] = _built(store, new, how)
                 outlet = next(i for i, one in enumerate(made[store.name].readings) if one.number == number)
                 assert isinstance(node, Join)
                 new[id(node)] = nodes.Matches(input=made[store.name], of=node, outlet=outlet)
@@ -139,7 +144,7 @@ def _swapped(before: Shared, given: Mapping[int, tuple[JoinStore, int]], known: 
     return Shared(before.plan.with_nodes([new[id(root.node)] for root in before.plan.roots]), origin, leases)
 
 
-def _built(store: JoinStore, new: Mapping[int, Node]) -> SharedJoin:
+def _built(store: JoinStore, new: Mapping[int, Node], how: Sharing) -> SharedJoin:
     """The store over its rows, with a projection on each side that computes all that somebody reads, once."""
     members = dict(sorted(store.members.items()))
     first = next(iter(members.values()))
@@ -166,6 +171,7 @@ def _built(store: JoinStore, new: Mapping[int, Node]) -> SharedJoin:
             tuple(named_condition(one) for one in store.predicates[1]),
         ),
         readings=tuple(_reading(number, one, store, (below[0], below[1])) for number, one in members.items()),
+        sharing=how,
     )
 
 

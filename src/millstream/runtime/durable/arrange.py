@@ -55,7 +55,7 @@ def arrange(host: DurableHost, plan: Plan, plain: Program) -> None:
     # A join that was never to be shared goes on so.
     apart = {id(n) for n in plain.nodes if isinstance(n, nodes.Join) and key_of[id(n)] in before} - known.keys()
     fresh = ledger.sequence < 0
-    shared = share_state(plan, known, held=held, joins=joined, apart=apart, fresh=fresh)
+    shared = share_state(plan, known, held=held, joins=joined, apart=apart, fresh=fresh, sharing=host.sharing)
     program = _program(plain, shared, key_of)
     of_joins, joins = settle_joins(shared, known, _join_standing(ledger, program), distributed=plan.distributed)
     leases, kept = settle_leases(
@@ -63,7 +63,7 @@ def arrange(host: DurableHost, plan: Plan, plain: Program) -> None:
     )
     leases |= of_joins
     if leases != shared.leases:
-        shared = share_state(plan, leases, held=held, joins=joined, apart=apart, fresh=fresh)
+        shared = share_state(plan, leases, held=held, joins=joined, apart=apart, fresh=fresh, sharing=host.sharing)
         program = _program(plain, shared, key_of)
     _take_over(ledger, shared, host.partitions)
     ledger.kept, ledger.joins = kept, joins

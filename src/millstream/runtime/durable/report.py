@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
 from millstream.runtime.reports.metrics import books
-from millstream.runtime.reports.report import made, of_operator, of_stream
+from millstream.runtime.reports.report import made, of_operator, of_stores, of_stream
 from millstream.runtime.tasks.parcel import Report
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
             "operators": [measured[id(node)] for node in nodes.walk(target.node)],
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
-    return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)
+    shared = of_stores({one.name: one.node for one in program.targets}, lambda node: measured[id(node)])
+    return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries, shared)
 
 
 def rows_by_stream(host: DurableHost, reports: Iterable[Report]) -> dict[str, int]:

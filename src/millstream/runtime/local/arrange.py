@@ -20,6 +20,7 @@ from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import Shared
 from millstream.plan.rewrite.share_state import share_state
+from millstream.plan.sharing import Sharing
 from millstream.runtime.compile_panes import store_spec
 from millstream.runtime.leases import Kept, KeptPart, Standing, covered, holdings, kinds_of, settle_leases
 from millstream.runtime.local.graph import Graph, Vertex, Was
@@ -54,6 +55,9 @@ class Arranged:
     """By store: what rows of joins have been kept."""
     idle: Mapping[str, Vertex] = field(default_factory=dict[str, Vertex])
     """The entrances of streams that nobody reads now, by name: what has come and was promised stays true."""
+
+    sharing: Sharing = field(default_factory=Sharing)
+    """How much of their state queries have in common."""
 
     def name(self, node: nodes.Node) -> str:
         """What a node is called, whatever other queries come and go."""
@@ -107,7 +111,7 @@ class Arranged:
         plain = {name: plan[name] for name in queries}
         read = {vertex.node.name for vertex, _ in graph.ingests() if isinstance(vertex.node, nodes.Source)}
         idle = _left(entrances, tuple(read))
-        return Arranged(queries, graph, written, plain, shared.origin, shared.leases, kept, joins, idle)
+        return Arranged(queries, graph, written, plain, shared.origin, shared.leases, kept, joins, idle, self.sharing)
 
     def _plain(self, written: Mapping[str, nodes.Node], gone: Sequence[str]) -> Plan:
         running = {name: node for name, node in self.plain.items() if name not in gone}
@@ -130,7 +134,9 @@ class Arranged:
             return fresh or key in alone
 
         held, joined = holdings(self.kept), join_holdings(self.joins)
-        return share_state(plan, leases, held=held, joins=joined, apart=apart, single=single, fresh=fresh)
+        return share_state(
+            plan, leases, held=held, joins=joined, apart=apart, single=single, fresh=fresh, sharing=self.sharing
+        )
 
     # --- what goes on where ------------------------------------------------------------------------
 

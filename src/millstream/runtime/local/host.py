@@ -17,6 +17,7 @@ from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
 from millstream.plan.lease import LEASING
 from millstream.plan.plan import Plan
+from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
@@ -31,7 +32,7 @@ from millstream.runtime.outputs.side import late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import books, operator_metrics
-from millstream.runtime.reports.report import made, of_stream
+from millstream.runtime.reports.report import made, of_stores, of_stream
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
@@ -39,11 +40,11 @@ from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_
 class LocalHost(NoFrames):
     """Runs queries over sources, an epoch at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, sharing: Sharing | None = None) -> None:
         """Nothing to run yet."""
         self.id = uuid.uuid4().hex
         """Tells this host from others, for the folders that it writes to."""
-        self.arranged = Arranged()
+        self.arranged = Arranged(sharing=sharing or Sharing())
         self.changes = Changes()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -270,7 +271,9 @@ class LocalHost(NoFrames):
                 ),
                 "operators": [measured[id(node)] for node in nodes.walk(query.node)],
             }
-        return made(epoch, epoch, input_rows, durations, streams, queries)
+        roots = {query.name: query.node for query in self.queries.values()}
+        shared = of_stores(roots, lambda node: measured[id(node)])
+        return made(epoch, epoch, input_rows, durations, streams, queries, shared)
 
 
 def _write(sinks: list[Sink], rows: pa.Table, epoch: int) -> None:
