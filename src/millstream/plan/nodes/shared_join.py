@@ -116,7 +116,7 @@ class SharedJoin(TwoSided):
                 yield f"{len(names)} {what} computed once for each {side} row, into a bitmap"
 
     def asked(self, side: int) -> list[tuple[int, bool]]:
-        """Of readings whose reach ends: how far above a row its last partner lies, and whether all rows are asked for."""
+        """Of readings whose reach ends: how far above a row its last partner lies, and if all rows are asked for."""
         out: list[tuple[int, bool]] = []
         for one in self.readings:
             near = near_of(one.join)
