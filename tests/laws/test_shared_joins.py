@@ -8,11 +8,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream as ms
+from millstream.ops.join.route_pairs import satisfying
+from millstream.ops.join.shared import SharedJoin
 from millstream.plan import nodes
 from support import in_process
 from support.bags import difference
@@ -121,3 +125,33 @@ def test_joins_of_a_stream_with_itself_share(seed: int, bands: list[int]) -> Non
         return {band: Counter(map(str, query.table().to_pylist())) for band, query in made.items()}
 
     assert {band: pairs([band])[band] for band in bands} == pairs(bands)
+
+
+@given(asked=SETS, seed=st.integers(0, 2**32))
+def test_no_row_stays_beyond_the_last_slice_that_a_join_which_asks_for_it_reads(asked: list[Asked], seed: int) -> None:
+    """Row 16 of the checklist on the engine's own store: a row may overstay by one of its slices, no more."""
+    left, right = streams_of(seed)
+    engine = ms.Engine(host="local")
+    a, b = streams(engine, left, right)
+    for i, one in enumerate(asked):
+        one.over(a, b, [("k", "k2")]).named(f"q{i}").discard()
+    for _ in range(max(len(left), len(right))):
+        engine.start(ms.once()).await_termination()
+        for vertex in engine.host.graph.vertices.values():
+            if isinstance(store := vertex.operator, SharedJoin):
+                for side, name in enumerate(("left", "right")):
+                    for segment in (one for one in store.store.segments if name in one.tables):
+                        check_lineage(store, side, segment.tables[name])
+
+
+def check_lineage(store: SharedJoin, side: int, rows: pa.Table) -> None:
+    """Each row satisfies the condition of a join whose partners may still come, or could until a slice ago."""
+    at = rows[("ts", "ts2")[side]].to_numpy()
+    bound = store.progress[1 - side].bound(("ts", "ts2")[1 - side])
+    waited = np.zeros(len(at), dtype=np.bool_)
+    for reading in store.spec.readings:
+        assert reading.spec.near is not None
+        mine = at + store.spec.slices.base >= reading.spec.near.complete(side, bound)
+        held = satisfying(rows, reading.predicates[side])
+        waited |= mine if held is None else mine & held
+    assert waited.all()
