@@ -6,12 +6,13 @@ Wanted: 64 queries at most twice the time of the costliest alone, 1000 at most f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import millstream as ms
 from lab.many import COUNTS, cost, cut, table
 from lab.outcome import Outcome, Panel, Verdict
 
-CALLS = (
+CALLS: tuple[dict[str, Any], ...] = (
     {"total": ms.sum("x")},
     {"mean": ms.avg("x")},
     {"n": ms.count()},

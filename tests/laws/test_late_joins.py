@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,7 +84,7 @@ def play(
     """An epoch a run; with some probability each is a life of its own, in another number of partitions."""
     engine: ms.Engine | None = None
     queries: dict[str, ms.Query] = {}
-    pair: Sequence[Any] = ()
+    pair: tuple[Any, Any] = (None, None)
     last = epochs_of(seed)
     for epoch in range(last + 1):
         if engine is None or (root is not None and rnd.random() < restart):

@@ -113,7 +113,8 @@ def _bit(rows: pa.Table, name: str, before: Sequence[str], conditions: Mapping[s
     if condition is None or not set(condition.columns) <= set(rows.column_names):
         return np.zeros(rows.num_rows, dtype=np.uint8)
     made = evaluate([condition], rows)
-    return pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+    holds: np.ndarray = pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+    return holds
 
 
 def packed(held: Sequence[np.ndarray], rows: int) -> np.ndarray:

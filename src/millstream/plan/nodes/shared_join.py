@@ -103,7 +103,7 @@ class SharedJoin(TwoSided):
         if self.sharing.strategy != AUTO:
             ends = [self.ends(side) for side in (0, 1)]
             most = max(len(one) for one in ends)
-            windows = max(len({last for last, _ in self.asked(side)}) for side in (0, 1))
+            windows = max(len({last for last, _ in self.lasts(side)}) for side in (0, 1))
             yield f"strategy {self.sharing.strategy}, {self.sharing.why(most, windows)}"
         elif slices:
             shown = ", ".join(slices[:_SHOWN]) + (f" and {len(slices) - _SHOWN} more" if len(slices) > _SHOWN else "")
@@ -115,7 +115,7 @@ class SharedJoin(TwoSided):
                 what = "condition is" if len(names) == 1 else "conditions are"
                 yield f"{len(names)} {what} computed once for each {side} row, into a bitmap"
 
-    def asked(self, side: int) -> list[tuple[int, bool]]:
+    def lasts(self, side: int) -> list[tuple[int, bool]]:
         """Of readings whose reach ends: how far above a row its last partner lies, and if all rows are asked for."""
         out: list[tuple[int, bool]] = []
         for one in self.readings:
@@ -127,8 +127,8 @@ class SharedJoin(TwoSided):
 
     def ends(self, side: int) -> tuple[int, ...]:
         """Where slices of a side's rows end: rows stay to the end of the slice in which a reading's reach ends."""
-        asked = self.asked(side)
-        return self.sharing.ends(asked, self.domain) if asked else ()
+        lasts = self.lasts(side)
+        return self.sharing.ends(lasts, self.domain) if lasts and self.domain is not None else ()
 
     def slices(self) -> list[str]:
         """Where the distance of a pair is cut, so that each reading has whole slices."""

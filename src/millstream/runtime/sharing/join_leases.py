@@ -135,11 +135,10 @@ def settle_joins(
     for one in _joins(shared):
         lease, old = shared.leases[one.key], standing.kept.get(shared.leases[one.key].store)
         have, came = (BOTTOM, BOTTOM), (BOTTOM, BOTTOM)
-        if one.near is not None and not standing.fresh:
-            came = _high(standing, one, 0, shared, leases), _high(standing, one, 1, shared, leases)
         if one.key in known:
             have = _had(old, lease.part, 0), _had(old, lease.part, 1)
         elif one.near is not None and not standing.fresh:
+            came = _high(standing, one, 0, shared, leases), _high(standing, one, 1, shared, leases)
             progress = standing.progress(one.store)
             have = _have(old, one, progress, came, 0), _have(old, one, progress, came, 1)
             if _UNKNOWN not in have:
