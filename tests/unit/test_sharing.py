@@ -137,6 +137,21 @@ def test_a_report_has_what_is_shared_once_with_who_reads_it(host: str, tmp_path:
     }
 
 
+def test_check_counts_shared_state_once() -> None:
+    engine = ms.Engine(host="local")
+    made(engine)
+    told = engine.check()
+
+    assert [("short", "long"), ("tens", "fifties")] == [one.readers for one in told.shared]
+    assert 1 == str(told).count(
+        "keeps    rows of both sides that may still find a partner, once for 2 joins: short, long"
+    )
+    assert ["short", "long"] == list(told.to_dict()["shared"][0]["readers"])
+    apart = ms.Engine(host="local", sharing="isolated")
+    made(apart)
+    assert () == apart.check().shared
+
+
 def test_a_strategy_that_there_is_not_is_refused() -> None:
     with pytest.raises(ms.PlanError, match="there is no sharing 'slices-up'"):
         ms.Engine(host="local", sharing="slices-up")

@@ -94,6 +94,7 @@ class Engine(LiveChanges):
                 )
             self.host = spark_host(spark, checkpoint, partitions, sharing_of(sharing))
             self.settings: Settings = self.host.settings
+        self._sharing = sharing_of(sharing)
         self._sources: dict[str, Any] = {}
         self._given: dict[str, tuple[Any, ...]] = {}
         """By stream, as they were given: the source, the rows of an epoch, and the progress."""
@@ -305,7 +306,7 @@ class Engine(LiveChanges):
           stream bids promises {[[ts:+]]} (ts within 2)
         """
         asked = {name: query.node for name, query in self._queries.items()}
-        return report(asked, ends=end_of_stream, asked=self._places)
+        return report(asked, ends=end_of_stream, asked=self._places, sharing=self._sharing)
 
     def start(
         self,

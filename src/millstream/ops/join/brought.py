@@ -107,8 +107,9 @@ def brought(segment: Segment, side: int, spec: SharedSpec, before: Sequence[str]
 def _bit(rows: pa.Table, name: str, before: Sequence[str], conditions: Mapping[str, Any]) -> np.ndarray:
     """Which rows satisfy a condition."""
     if name in before:
-        old = rows[BITS].combine_chunks().to_numpy()
-        return (old >> old.dtype.type(before.index(name))) & old.dtype.type(1)
+        old: np.ndarray = rows[BITS].combine_chunks().to_numpy()
+        known: np.ndarray = (old >> old.dtype.type(before.index(name))) & old.dtype.type(1)
+        return known
     condition = conditions.get(name)
     if condition is None or not set(condition.columns) <= set(rows.column_names):
         return np.zeros(rows.num_rows, dtype=np.uint8)
