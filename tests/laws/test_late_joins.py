@@ -105,7 +105,9 @@ def play(
             if life.came == epoch:
                 queries[name] = _made(root, name, life.asked.over(*pair, keys))
         end = epoch == last
-        engine.start(ms.available_now() if end else ms.once(), end_of_stream=end).await_termination()
+        run = engine.start(ms.available_now() if end else ms.once(), end_of_stream=end)
+        run.await_termination()
+        assert {0} == {one["books"]["unaccounted"] for one in run.progress["queries"].values()}
         for name, query in queries.items():
             if lives[name].came == epoch:
                 lives[name].complete_from = query.complete_from

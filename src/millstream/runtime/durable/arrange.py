@@ -24,6 +24,7 @@ from millstream.runtime.outputs.folders import claim_folders
 from millstream.runtime.sharing.join_leases import (
     JoinStanding,
     completes,
+    conditions_below,
     join_holdings,
     join_stores,
     settle_joins,
@@ -65,7 +66,7 @@ def arrange(host: DurableHost, plan: Plan, plain: Program) -> None:
     if leases != shared.leases:
         shared = share_state(plan, leases, held=held, joins=joined, apart=apart, fresh=fresh, sharing=host.sharing)
         program = _program(plain, shared, key_of)
-    _take_over(ledger, shared, host.partitions)
+    _take_over(ledger, plain, shared, key_of, host.partitions)
     ledger.kept, ledger.joins = kept, joins
     ledger.leases = {key_of[node]: lease for node, lease in shared.leases.items()}
     run = {t.name: [program.keys[program.index[id(n)]] for n in nodes.walk(t.node)] for t in program.targets}
@@ -120,7 +121,7 @@ def _own(store: nodes.Node, shared: Shared) -> list[nodes.Node]:
     return out
 
 
-def _take_over(ledger: Ledger, shared: Shared, partitions: int) -> None:
+def _take_over(ledger: Ledger, plain: Program, shared: Shared, key_of: Mapping[int, str], partitions: int) -> None:
     """Have stores go on from joins that kept their rows by themselves: nothing is written but whose rows they are."""
     for store in join_stores(shared.plan):
         facts = ledger.joins[store.name].lone if store.name in ledger.joins else {}
@@ -131,6 +132,11 @@ def _take_over(ledger: Ledger, shared: Shared, partitions: int) -> None:
             replace(one, operator=store.name) if one.operator == alone else one for one in ledger.segments
         ]
         ledger.facts = {key: one for key, one in ledger.facts.items() if key != alone}
+        # What conditions below it had stopped is in the books of its readers still.
+        for node in (one for one in plain.nodes if isinstance(one, nodes.Join) and key_of[id(one)] == alone):
+            stopped = [ledger.meters.get(key_of[id(one)], {}).get("filtered", 0) for one in conditions_below(node)]
+            mine = ledger.meters.get(alone, {})
+            ledger.meters = {**ledger.meters, alone: {**mine, "filtered": mine.get("filtered", 0) + sum(stopped)}}
         ledger.facts[store.name] = {at: {0: dict(facts)} for at in range(partitions if spread(store) else 1)}
 
 

@@ -30,6 +30,7 @@ from millstream.runtime.sharing.join_leases import (
     KeptJoin,
     KeptJoins,
     completes,
+    conditions_below,
     join_holdings,
     join_stores,
     settle_joins,
@@ -96,10 +97,11 @@ class Arranged:
             store = graph.at(node.input).operator
             assert isinstance(store, PaneStore)
             store.adopt_panes(node.outlet, operator)
-        for node, operator, facts in lone:
+        for node, vertex, facts in lone:
             taking = graph.at(node).operator
             assert isinstance(taking, SharedJoin)
-            taking.go_on_from(operator, facts)
+            taking.go_on_from(vertex.operator, facts)
+            self._book_filtered(vertex, graph, shared)
         for name, query in queries.items():
             query.node = shared.plan[name]
             if name in new:
@@ -188,15 +190,23 @@ class Arranged:
                 )
         return out
 
-    def _lone(self, shared: Shared) -> list[tuple[nodes.SharedJoin, Operator, Mapping[str, Any]]]:
+    def _book_filtered(self, was: Vertex, graph: Graph, shared: Shared) -> None:
+        """What conditions below a join by itself had stopped is in the books of its readers still."""
+        assert isinstance(was.node, nodes.Join)
+        stopped = sum(self.graph.at(one).operator.meter.filtered for one in conditions_below(was.node))
+        for vertex in graph.vertices.values():
+            if isinstance(vertex.node, nodes.Matches) and _name(vertex.node, shared.origin) == self.name(was.node):
+                vertex.operator.meter.filtered += stopped
+
+    def _lone(self, shared: Shared) -> list[tuple[nodes.SharedJoin, Vertex, Mapping[str, Any]]]:
         """Stores that go on from a join that kept its rows by itself; the join, and what they must know of its rows."""
         was = {self.name(vertex.node): vertex for vertex in self.graph.vertices.values()}
-        out: list[tuple[nodes.SharedJoin, Operator, Mapping[str, Any]]] = []
+        out: list[tuple[nodes.SharedJoin, Vertex, Mapping[str, Any]]] = []
         for store in join_stores(shared.plan):
             facts = self.joins[store.name].lone if store.name in self.joins else {}
             if facts:
                 mine = (f"node {key}" for key, lease in self.leases.items() if lease.store == store.name)
-                out.append((store, was[next(mine)].operator, facts))
+                out.append((store, was[next(mine)], facts))
         return out
 
     def _came(self, rows: nodes.Node, attribute: str) -> int | None:

@@ -103,6 +103,18 @@ def join_stores(plan: Plan) -> list[nodes.SharedJoin]:
     return list(found.values())
 
 
+def conditions_below(join: nodes.Join) -> list[nodes.Select]:
+    """The conditions that lead to a join, which a store computes in their place."""
+    asked = as_joined(join)
+    assert asked is not None
+    out: list[nodes.Select] = []
+    for node, side in zip(join.inputs, asked.sides, strict=True):
+        while node is not side.rows:
+            out += [node] if isinstance(node, nodes.Select) else []
+            (node,) = node.reads()
+    return out
+
+
 def _lone(asked: AskedJoin, number: int) -> dict[str, Any]:
     """What a store must know of the rows of a join that kept them by itself."""
     views = [[(name, side.name(name)) for name in side.columns] for side in asked.sides]
