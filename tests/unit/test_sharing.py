@@ -80,6 +80,17 @@ def test_each_strategy_keeps_what_it_says() -> None:
     assert found["mem-opt"] < found["pull-up"] < found["isolated"] + LONG
 
 
+def test_merged_slices_keep_more_and_answer_the_same() -> None:
+    """Row 17: where a slice costs very much, there is one, and a row stays to its end."""
+    dear = ms.Engine(host="local", sharing=ms.Sharing(strategy="cpu-opt", overhead=1e12))
+    least = ms.Engine(host="local", sharing="mem-opt")
+    found, wanted = ran(dear)[0], ran(least)[0]
+
+    assert kept(dear) > kept(least)
+    for name, rows in wanted.items():
+        assert {} == difference(rows, found[name]), name
+
+
 def test_a_cpu_opt_chain_has_the_slices_that_cost_least() -> None:
     def ends(sharing: Any) -> tuple[int, ...]:
         engine = ms.Engine(host="local", sharing=sharing)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.core.expression import Expression
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.ops.join.held import HASH, SIDES, Held, of_side, opened
 from millstream.ops.join.route_pairs import BITS
@@ -104,18 +105,16 @@ def brought(segment: Segment, side: int, spec: SharedSpec, before: Sequence[str]
     return Held(rows.select(names), held.run, matched, marks or None).segment(side, spec.layout)
 
 
-def _bit(rows: pa.Table, name: str, before: Sequence[str], conditions: Mapping[str, Any]) -> np.ndarray:
+def _bit(rows: pa.Table, name: str, before: Sequence[str], conditions: Mapping[str, Expression]) -> np.ndarray:
     """Which rows satisfy a condition."""
     if name in before:
-        old: np.ndarray = rows[BITS].combine_chunks().to_numpy()
-        known: np.ndarray = (old >> old.dtype.type(before.index(name))) & old.dtype.type(1)
-        return known
+        old = rows[BITS].combine_chunks().to_numpy()
+        return np.asarray((old >> old.dtype.type(before.index(name))) & old.dtype.type(1), dtype=np.bool_)
     condition = conditions.get(name)
     if condition is None or not set(condition.columns) <= set(rows.column_names):
-        return np.zeros(rows.num_rows, dtype=np.uint8)
+        return np.zeros(len(rows), dtype=np.bool_)
     made = evaluate([condition], rows)
-    holds: np.ndarray = pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
-    return holds
+    return np.asarray(pc.fill_null(made.values[0], pa.scalar(value=False)), dtype=np.bool_)
 
 
 def packed(held: Sequence[np.ndarray], rows: int) -> np.ndarray:
