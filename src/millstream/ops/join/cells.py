@@ -10,7 +10,7 @@ from millstream.core.promise.near import Reach
 
 _SMALL = 256
 _LARGEST = 1 << 14
-"""Buckets of the table by which cells are found, if edges are so far apart that each bucket has one at most."""
+"""Steps of the table by which cells are found, if edges are so far apart that each step has one at most."""
 
 
 class DistanceCells:
@@ -34,10 +34,10 @@ class DistanceCells:
             self.spans = [(places[low], places[high + 1]) for low, high in ends]
         self._count = len(self._edges) + 1
         self._kind = np.uint8 if self._count <= _SMALL else np.uint16 if self._count <= _SMALL**2 else np.int64
-        self._table = self._buckets()
+        self._table = self._steps()
 
-    def _buckets(self) -> tuple[int, np.ndarray, np.ndarray] | None:
-        """How far to shift a distance to get its bucket; by bucket the cell at its start, and the edge in it."""
+    def _steps(self) -> tuple[int, np.ndarray, np.ndarray] | None:
+        """How far to shift a distance to get its step; by step the cell at its start, and the edge in it."""
         if self.one:
             return None
         shift = int(np.diff(self._edges).min()).bit_length() - 1
@@ -52,9 +52,9 @@ class DistanceCells:
         if self._table is None:
             return np.searchsorted(self._edges, distances, "right").astype(self._kind)
         shift, cells, edges = self._table
-        buckets = (distances - self._edges[0]) >> shift
-        out = cells[buckets]
-        out += distances >= edges[buckets]
+        steps = (distances - self._edges[0]) >> shift
+        out = cells[steps]
+        out += distances >= edges[steps]
         return out
 
     @property
