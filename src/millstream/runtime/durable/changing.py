@@ -39,8 +39,8 @@ class Changing:
             self.listen()
         self.changes.apply(self.change)
 
-    def complete_from(self, name: str) -> list[tuple[nodes.Aggregate, int | None]]:
-        """The aggregates of a query that read stores, and the tick from which each has all its windows."""
+    def complete_from(self, name: str) -> list[tuple[nodes.Node, int | None]]:
+        """The aggregates and joins of a query that read stores, and the tick from which each is complete."""
         return [(node, lease.complete) for node, lease in lease_of(cast("DurableHost", self), name)]
 
     def check_sources(self, sources: Mapping[str, Any]) -> None:

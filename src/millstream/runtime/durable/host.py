@@ -23,6 +23,7 @@ from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_state import share_state
+from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch
 from millstream.runtime.changes import Changes
 from millstream.runtime.control import Listener
@@ -93,6 +94,8 @@ class DurableHost(NoFrames, Changing):
         self._under_way: int | None = None
         self._told: dict[str, Progress] = {}
         self.starts: dict[str, Any] = {}
+        self.sharing = Sharing()
+        """How much of their state queries have in common."""
 
     @property
     def epoch(self) -> int:
@@ -128,7 +131,8 @@ class DurableHost(NoFrames, Changing):
 
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
         """How queries run, or would."""
-        plan = share_state(self.plan(asked, None if self._opened else self.manifests.latest())).plan
+        written = self.plan(asked, None if self._opened else self.manifests.latest())
+        plan = share_state(written, sharing=self.sharing).plan
         program = Program([Target(name, plan[name]) for name in asked], self.partitions)
         return explain(
             plan,
