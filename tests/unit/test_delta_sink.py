@@ -73,7 +73,7 @@ def test_a_table_has_one_version_per_epoch_with_rows(tmp_path: Path, checkpoint:
     same(tmp_path)
     table = DeltaTable(tmp_path / "out")
     assert table.version() == len(table.file_uris())  # version 0 has the columns, and each other the rows of an epoch
-    total = duckdb.sql(f"SELECT sum(n) FROM read_parquet('{tmp_path}/out/*.parquet')").fetchall()
+    total = duckdb.connect().execute(f"SELECT sum(n) FROM read_parquet('{tmp_path}/out/*.parquet')").fetchall()
     assert [(60,)] == total
 
 

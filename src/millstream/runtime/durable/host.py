@@ -56,7 +56,7 @@ from millstream.runtime.tasks.table_files import TableFiles
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
 from millstream.state.local_storage import LocalStorage, passing_folder
 from millstream.state.lock import checkpoint_id
-from millstream.state.manifest import GROUPS, Manifest, Manifests
+from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
 from millstream.state.storage import Storage
 
@@ -215,10 +215,6 @@ class DurableHost(NoFrames, Changing):
             if name in self.stream_ledgers():
                 self.stream_ledgers()[name].position = getattr(source, "position", None)
 
-    def best_layout(self) -> str:
-        """What should decide the partition that state is in."""
-        return GROUPS
-
     def hand_over(self, sink: Any, rows: Any, sequence: int) -> None:
         """Give a step's rows to a sink that is no folder."""
         sink.write(rows, sequence)
@@ -344,7 +340,6 @@ class DurableHost(NoFrames, Changing):
             attempt=uuid.uuid4().hex[:8],
             tables=self.ledger.tables,
             let=let,
-            layout=self.ledger.layout,
         )
         for segment in self.ledger.segments:
             if segment.operator in index:

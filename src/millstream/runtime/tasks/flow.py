@@ -48,8 +48,6 @@ class Order:
     """By table beside the streams: the version that this epoch reads."""
     let: Let = "share"
     """How much of what operators hold back may leave."""
-    layout: str = ""
-    """What decides the partition that state is in."""
 
     def stage(self, place: str) -> Stage:
         """Where a task of this epoch stages its results."""

@@ -35,7 +35,6 @@ from millstream.spark.paths.frames import (
 from millstream.spark.paths.narrow import Narrow
 from millstream.spark.paths.partials import reducing, sending
 from millstream.spark.paths.reduce import Reduction, why_not_native
-from millstream.state.manifest import GROUPS
 
 # Below so many rows an epoch says little; above, reducing must make of three rows one partial at least.
 _MANY = 50_000
@@ -116,7 +115,7 @@ class Few:
         """Why the rows of this epoch cannot take this way."""
         if arrivals.frame is None:
             return "Spark reads none of the rows"
-        return self.little(order) if order.layout == GROUPS else "the state is laid out by Spark"
+        return self.little(order)
 
     def little(self, order: Order) -> str | None:
         """Why there is too much for the driver; None if there is not."""
@@ -162,8 +161,8 @@ class Reduced:
         if settings_of(arrivals.frame.sparkSession) != self._settings:
             return "the session's ANSI mode or time zone has changed since the engine was made"
         if not self._reductions:  # made once: each column costs many calls to the JVM
-            self._reductions = [Reduction(self._collect.program, one, order.layout) for one in self._natives]
-        if self._scattered and not self._reductions[0].by_cells:
+            self._reductions = [Reduction(self._collect.program, one) for one in self._natives]
+        if self._scattered:
             return "almost every row is a partial of its own"
         return None
 
@@ -188,7 +187,7 @@ class Reduced:
         """Parcels, and the first level of stops that they have not passed yet."""
         program, (first, *others) = self._collect.program, self._reductions
         together = first.in_one_task(self._partials)
-        if not others and (together or first.alike or first.by_cells):
+        if not others and (together or first.alike):
             partials = first(frame, order, together=together)
             return partials.mapInArrow(reducing(program, order, first.native, together=together), PARCEL), 2
         # Kernels address the partials of several stores, and of groups whose values they hash in their own way.
