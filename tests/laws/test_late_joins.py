@@ -16,6 +16,7 @@ import millstream as ms
 from millstream.plan.sharing import STRATEGIES
 from support import in_process
 from support.bags import difference
+from support.costly import costly
 from support.disk import rows_of
 from support.join_sets import Asked, Keys, latest, some_asked, streams_of
 from support.joins import streams
@@ -119,6 +120,7 @@ def _made(root: Path | None, name: str, query: ms.Query) -> ms.Query:
     return (query if root is None else query.to_parquet(root / name)).named(name)
 
 
+@costly
 @given(Seeds)
 def test_in_memory_joins_that_come_and_go_are_as_alone_from_when_they_are_complete(seed: int) -> None:
     rnd = random.Random(seed)
@@ -129,6 +131,7 @@ def test_in_memory_joins_that_come_and_go_are_as_alone_from_when_they_are_comple
 
 
 @pytest.mark.parametrize("restart", [0.0, 0.5])
+@costly
 @given(seed=Seeds)
 def test_on_disk_joins_that_come_and_go_are_as_alone_from_when_they_are_complete(restart: float, seed: int) -> None:
     rnd = random.Random(seed)
@@ -148,6 +151,7 @@ def some_other(rnd: random.Random, one: Asked) -> Asked:
 
 
 @pytest.mark.parametrize("host", ["memory", "disk"])
+@costly
 @given(seed=Seeds)
 def test_a_join_that_is_replaced_goes_on_with_the_rows_that_are_there(host: str, seed: int) -> None:
     rnd = random.Random(seed)
@@ -171,6 +175,7 @@ def test_a_join_that_is_replaced_goes_on_with_the_rows_that_are_there(host: str,
 
 
 @pytest.mark.parametrize("host", ["memory", "disk"])
+@costly
 @given(seed=Seeds)
 def test_a_running_thread_takes_joins_in_and_lets_them_go(host: str, seed: int) -> None:
     rnd = random.Random(seed)
@@ -195,6 +200,7 @@ def test_a_running_thread_takes_joins_in_and_lets_them_go(host: str, seed: int) 
 
 
 @pytest.mark.parametrize("sharing", STRATEGIES)
+@costly
 @given(seed=Seeds)
 def test_joins_that_come_and_go_are_as_alone_by_every_strategy(sharing: str, seed: int) -> None:
     rnd = random.Random(seed)

@@ -20,6 +20,7 @@ from millstream.ops.join.shared import SharedJoin
 from millstream.plan import nodes
 from support import in_process
 from support.bags import difference
+from support.costly import costly
 from support.join_sets import KEYS, SETS, Asked, streams_of
 from support.joins import streams
 
@@ -54,6 +55,7 @@ def answers(
 
 
 @pytest.mark.parametrize("partitions", [0, 1, 3])
+@costly
 @given(asked=SETS, keys=KEYS, seed=st.integers(0, 2**32))
 def test_joins_that_share_answer_as_each_alone(
     partitions: int, asked: list[Asked], keys: list[tuple[str, str]], seed: int
@@ -68,6 +70,7 @@ def test_joins_that_share_answer_as_each_alone(
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
+@costly
 @given(asked=SETS, keys=KEYS, seed=st.integers(0, 2**32), cut=st.integers(1, 6), gone=st.booleans())
 def test_what_is_shared_is_found_again_after_a_restart(
     *, partitions: int, asked: list[Asked], keys: list[tuple[str, str]], seed: int, cut: int, gone: bool
