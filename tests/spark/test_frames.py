@@ -265,7 +265,7 @@ def test_what_punctuation_has_not_closed_stays_open_and_is_reported(spark: Any, 
     assert aggregate["open_windows"] > 0
     assert store["state_rows"] > 0
     assert 10_000_000 == run.progress["sources"]["s"]["lag"]
-    assert set(run.recent_progress[0]["durationMs"]) == {"job", "commit"}
+    assert set(run.recent_progress[0]["durationMs"]) == {"plan", "job", "commit", "deliver"}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json"])

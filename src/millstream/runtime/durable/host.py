@@ -9,7 +9,6 @@ sources.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -47,6 +46,7 @@ from millstream.runtime.outputs.folders import claim_folders, finish, folders
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts
+from millstream.runtime.reports.phases import Phases
 from millstream.runtime.tables import Tables
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
@@ -93,6 +93,7 @@ class DurableHost(NoFrames, Changing):
         """By query: the name that it had before this start, where that is another."""
         self._under_way: int | None = None
         self._told: dict[str, Progress] = {}
+        self._phases = Phases()
         self.starts: dict[str, Any] = {}
         self.sharing = Sharing()
         """How much of their state queries have in common."""
@@ -264,13 +265,15 @@ class DurableHost(NoFrames, Changing):
 
     def step(self, arrivals: Any, epoch: int, report: ReportTo, trigger: Trigger) -> None:
         """Take an epoch's rows; operators learn what was known before them."""
-        began = time.monotonic()
+        self._phases = phases = Phases()
         # Where a flush follows, it is the end of the epoch.
         let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
         order = self.order({name: one.known for name, one in self.stream_ledgers().items()}, let)
         supplied = self._waiting()
+        phases.done("plan")
         reports = self.jobs.step(self.program, order, arrivals, f"epoch {epoch}")
-        ran = time.monotonic()
+        phases.done("job")
+        phases.moved("job", "plan", self.jobs.planned)
         came = rows_by_stream(self, reports)
         refuse_rows(self._known(), came)
         for source in self.source_nodes():
@@ -284,7 +287,7 @@ class DurableHost(NoFrames, Changing):
         self.took(arrivals)
         self.commit(leaving(reports), epoch)
         self._took(supplied)
-        report(progress_report(self, sum(came.values()), {"job": ran - began, "commit": time.monotonic() - ran}))
+        report(progress_report(self, sum(came.values()), phases.seconds))
         if isinstance(trigger, Every):
             self.flush(report)
 
@@ -302,15 +305,17 @@ class DurableHost(NoFrames, Changing):
         if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
             self._took(supplied)  # it said nothing new
             return
-        began = time.monotonic()
+        self._phases = phases = Phases()
         order = self.order(target, let)
+        phases.done("plan")
         reports = self.jobs.learn(self.program, order, "flush")
+        phases.done("job")
         for name, progress in target.items():
             streams[name].known = progress
         self.take_in(order, reports)
         self.commit(leaving(reports), self.ledger.epoch)
         self._took(supplied)
-        report(progress_report(self, 0, {"job": time.monotonic() - began}))
+        report(progress_report(self, 0, phases.seconds))
 
     def _waiting(self) -> dict[str, list[UserPunctuation]]:
         """What the caller has supplied, as of now: it may supply more while the step is under way."""
@@ -363,7 +368,9 @@ class DurableHost(NoFrames, Changing):
         self.ledger.epoch = epoch
         self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
         self.table_files.commit()
+        self._phases.done("commit")
         deliver(self, outputs, self.ledger.sequence, again=False)
+        self._phases.done("deliver")
         self._tidy()
         self._under_way = None
 

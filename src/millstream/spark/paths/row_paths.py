@@ -5,7 +5,9 @@ All lead to the same state and the same results. They differ in how often rows p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Protocol
 
@@ -69,6 +71,8 @@ class Collector:
         self.program = program
         self.rows: int | None = None
         """How many rows the last epoch had; None before the first."""
+        self.running = 0.0
+        """Seconds that jobs of the step under way have run."""
 
     def took(self, reports: Sequence[Report]) -> None:
         """Note how many rows an epoch had."""
@@ -83,7 +87,16 @@ class Collector:
     def __call__(self, frame: DataFrame, what: str) -> list[Report]:
         """Run a job; its rows are reports."""
         self.describe(what)
-        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
+        with self.watched():
+            rows = frame.collect()
+        return [Report.unpack(bytes(row["blob"])) for row in rows]
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While rows move."""
+        began = time.monotonic()
+        yield
+        self.running += time.monotonic() - began
 
     def levels(self, order: Order, frame: DataFrame, first: int) -> DataFrame:
         """Parcels past the stops of a level and of those above it."""
@@ -132,10 +145,11 @@ class Few:
         """One small job that fetches the rows; None if they are more than the driver should take."""
         assert arrivals.frame is not None
         self._collect.describe(f"{what}, few rows")
-        rows = arrivals.frame.limit(FEW_ROWS + 1).toArrow()
-        if rows.num_rows > FEW_ROWS:
-            return None
-        return self._local.take(self._collect.program, order, arrivals.tags.read(rows.to_batches()), arrivals.local)
+        with self._collect.watched():
+            rows = arrivals.frame.limit(FEW_ROWS + 1).toArrow()
+            if rows.num_rows > FEW_ROWS:
+                return None
+            return self._local.take(self._collect.program, order, arrivals.tags.read(rows.to_batches()), arrivals.local)
 
 
 class Reduced:
