@@ -17,6 +17,7 @@ from typing import Any
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.core.progress import Progress
+from millstream.ops.guard import Guards
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -32,6 +33,7 @@ from millstream.runtime.durable.deliver import deliver
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
+from millstream.runtime.durable.heeding import guards_in_force
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.ledger import Ledger, StreamLedger
@@ -40,6 +42,7 @@ from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.feedback import FeedbackLoop
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
@@ -83,6 +86,10 @@ class DurableHost(NoFrames, Changing):
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.accounts = Accounts()
+        self.feedback = FeedbackLoop()
+        self.guarded: dict[str, Guards] = {}
+        """By node key: what the last step left out."""
+        self.said = []
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
         self.begun = False
@@ -328,6 +335,7 @@ class DurableHost(NoFrames, Changing):
         judged = {name: one.known for name, one in self.stream_ledgers().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
+        guards, fresh = guards_in_force(self)
         sequence = self.ledger.sequence + 1
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
@@ -341,6 +349,8 @@ class DurableHost(NoFrames, Changing):
             tables=self.ledger.tables,
             let=let,
             layout=self.ledger.layout,
+            guards=guards,
+            fresh=fresh,
         )
         for segment in self.ledger.segments:
             if segment.operator in index:

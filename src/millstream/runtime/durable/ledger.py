@@ -75,6 +75,8 @@ class Ledger:
     """By the key of an aggregate: what it reads of a store."""
     kept: Kept = field(default_factory=dict["str", "dict[int, KeptPart]"])
     """By store: what its parts have kept."""
+    feedback: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What readers ignore, as `runtime.feedback` has it."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -232,6 +234,7 @@ class Ledger:
             tables=self.tables,
             told={key: progress_plain(progress) for key, progress in self.told.items()},
             handed=self.handed,
+            feedback=self.feedback,
         )
 
     @classmethod
@@ -261,6 +264,7 @@ class Ledger:
             manifest.handed,
             {key: Lease(**one) for key, one in manifest.leases.items()},
             kept_from(manifest.stores),
+            manifest.feedback,
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from millstream.core.progress import Progress
+from millstream.ops.guard import Guards
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
@@ -113,6 +114,15 @@ class Graph:
         """The vertex of a node."""
         return self.vertices[id(node)]
 
+    def guard(self, guards_of: Callable[[nodes.Node], Guards | None]) -> None:
+        """Have operators leave out other rows from now on; what they hold of those that are new they forget."""
+        for vertex in self.vertices.values():
+            before, now = vertex.operator.guards, guards_of(vertex.node)
+            if now != before:
+                vertex.operator.guards = now
+                if now is not None:
+                    vertex.operator.purge(now.ignored)
+
     def ingests(self) -> Iterable[tuple[Vertex, Ingest]]:
         """The entrances."""
         for vertex in self.vertices.values():
@@ -122,7 +132,9 @@ class Graph:
     def push(self, vertex: Vertex, rows: pa.Table, deliver: Deliver, port: int = 0) -> None:
         """Rows arrive at an operator; whatever leaves it arrives at its readers."""
         if rows.num_rows:
+            guards = vertex.operator.guards
             vertex.operator = vertex.first.decide(vertex.operator, rows)
+            vertex.operator.guards = guards
         self._pass_on(vertex, vertex.operator.take(port, rows), deliver)
 
     def advance(self, vertex: Vertex, progress: Progress, deliver: Deliver, port: int = 0) -> None:

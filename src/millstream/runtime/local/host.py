@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
+from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.operator import Meter
 from millstream.ops.turn import Let
@@ -21,6 +22,7 @@ from millstream.plan.plan import Plan
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.feedback import FeedbackLoop, Scene
 from millstream.runtime.local.arrange import Arranged
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
@@ -46,6 +48,7 @@ class LocalHost(NoFrames):
         """Tells this host from others, for the folders that it writes to."""
         self.arranged = Arranged()
         self._accounts = Accounts()
+        self.feedback = FeedbackLoop()
         self.changes = Changes()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -72,7 +75,13 @@ class LocalHost(NoFrames):
         self.arranged = self.arranged.changed({query.name: query for query in queries}, (), fresh=not self.epoch)
 
     def change(self, change: Change) -> None:
-        """Run other queries; what nobody needs any more is forgotten."""
+        """Run other queries, and heed other feedback; what nobody needs any more is forgotten."""
+        if change.add or change.remove:
+            self._change_queries(change)
+        self.feedback.heed(change, self.queries, self.epoch)
+        self._guard()
+
+    def _change_queries(self, change: Change) -> None:
         gone = [name for name in change.remove if name in self.queries]
         kept = {name: query for name, query in self.queries.items() if name not in gone}
         if self.begun:
@@ -88,6 +97,23 @@ class LocalHost(NoFrames):
     def apply_changes(self) -> None:
         """Queries come and go between two epochs."""
         self.changes.apply(self.change)
+
+    def _guard(self) -> None:
+        """Have operators leave out what readers ignore now."""
+        if self.feedback or self.feedback.guarded:
+            self.feedback.settle(self._scene())
+            self.graph.guard(self.feedback.guards)
+
+    def _scene(self) -> Scene:
+        entrances = {
+            vertex.node.name: one for vertex, one in self.graph.ingests() if isinstance(vertex.node, nodes.Source)
+        }
+        return Scene(
+            roots={name: query.node for name, query in self.queries.items()},
+            name=self.arranged.name,
+            promised=lambda node: self.graph.at(node).told,
+            high=lambda source: high_of(entrances[source.name].store.facts.get("generator", {})),
+        )
 
     def complete_from(self, name: str) -> list[tuple[nodes.Aggregate, int | None]]:
         """The aggregates of a query that read stores, and the tick from which each has all its windows."""
@@ -229,6 +255,8 @@ class LocalHost(NoFrames):
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations, self.epoch)
         self.epoch += 1  # what the one who is told may raise does not undo the epoch
+        if self.feedback and self.feedback.expire(self._scene(), self.epoch):
+            self._guard()
         report(told)
 
     def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
@@ -271,6 +299,7 @@ class LocalHost(NoFrames):
                 "rows_out": query.rows_out,
                 "books": books.settle(self._meter, partial(self._before, query) if query.since else None),
                 "operators": [measured[id(node)] for node in books.nodes],
+                "feedback": self.feedback.report(query.name),
             }
         return made(epoch, epoch, input_rows, durations, streams, queries)
 
