@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import millstream as ms
+from millstream.ops.distinct import Distinct
 from millstream.ops.guard import Guards, wanted
 from millstream.ops.operator import Operator
 from millstream.ops.top import Top
@@ -27,46 +28,44 @@ SCHEMA = pa.schema(
     ]
 )
 Rows = list[dict[str, Any]]
-Ask = Callable[[ms.Engine, ms.Stream, ms.Stream], ms.Query]
+Ask = Callable[[ms.Stream, ms.Stream], ms.Query]
 
 ITEMS = [{"k": "a", "name": "ann"}, {"k": "a", "name": "abe"}, {"k": "b", "name": "bob"}]
 
 QUESTIONS: dict[str, Ask] = {
-    "select": lambda e, a, b: a.where("v > 1"),
-    "project": lambda e, a, b: a.select("ts", x="k", y="v", twice="w * 2", again="k"),
-    "union": lambda e, a, b: a.union(b),
-    "tumbling": lambda e, a, b: a.window("ts", range=5).group_by("k").agg(n=ms.count(), top=ms.max("v")),
-    "sliding": lambda e, a, b: a.window("ts", range=10, slide=4).group_by("k").agg(n=ms.count(), low=ms.min("v")),
-    "average": lambda e, a, b: a.window("ts", range=6, slide=3).agg(avg=ms.avg("v")),
-    "maximum": lambda e, a, b: a.window("ts", range=6, slide=3).group_by("k").agg(top=ms.max("w")),
-    "minimum": lambda e, a, b: a.window("ts", range=6).agg(low=ms.min("w")),
-    "gaps": lambda e, a, b: a.window("ts", range=3, slide=7, start=2).group_by("k").agg(n=ms.count()),
-    "several": lambda e, a, b: a.window("ts", range=[4, 8]).group_by("k").agg(n=ms.count()),
-    "session": lambda e, a, b: a.window("ts", gap=3).group_by("k").agg(n=ms.count()),
-    "rows": lambda e, a, b: a.window("ts", range=3, by="rows", partition_by="k").agg(n=ms.sum("v")),
-    "inner": lambda e, a, b: a.join(b, on="k", within=4),
-    "same time": lambda e, a, b: a.join(b, on="k", within=0),
-    "left": lambda e, a, b: a.join(b, on="k", how="left", within=4),
-    "right": lambda e, a, b: a.join(b, on="k", how="right", within=4),
-    "full": lambda e, a, b: a.join(b, on="k", how="full", within=4),
-    "semi": lambda e, a, b: a.join(b, on="k", how="semi", within=4),
-    "anti": lambda e, a, b: a.join(b, on="k", how="anti", within=4),
-    "difference": lambda e, a, b: a.difference(b),
-    "intersect": lambda e, a, b: a.intersect(b),
-    "distinct": lambda e, a, b: a.distinct("ts", "k"),
-    "top": lambda e, a, b: (
-        a.window("ts", range=5).group_by("k").agg(n=ms.count()).top(1, per="window_end", by="n DESC")
-    ),
-    "top rows": lambda e, a, b: a.top(2, per=["ts", "k"], by="w DESC", number="place"),
-    "sort": lambda e, a, b: a.sort("ts"),
-    "as of": lambda e, a, b: a.join_as_of(b, on="k", within=5),
-    "as of left": lambda e, a, b: a.join_as_of(b, on="k", how="left", within=5),
-    "enrich": lambda e, a, b: a.enrich("items", on="k"),
-    "enrich left": lambda e, a, b: a.enrich("items", on="k", how="left"),
-    "joined averages": lambda e, a, b: (
+    "select": lambda a, _: a.where("v > 1"),
+    "project": lambda a, _: a.select("ts", x="k", y="v", twice="w * 2", again="k"),
+    "union": lambda a, b: a.union(b),
+    "tumbling": lambda a, _: a.window("ts", range=5).group_by("k").agg(n=ms.count(), top=ms.max("v")),
+    "sliding": lambda a, _: a.window("ts", range=10, slide=4).group_by("k").agg(n=ms.count(), low=ms.min("v")),
+    "average": lambda a, _: a.window("ts", range=6, slide=3).agg(avg=ms.avg("v")),
+    "maximum": lambda a, _: a.window("ts", range=6, slide=3).group_by("k").agg(top=ms.max("w")),
+    "minimum": lambda a, _: a.window("ts", range=6).agg(low=ms.min("w")),
+    "gaps": lambda a, _: a.window("ts", range=3, slide=7, start=2).group_by("k").agg(n=ms.count()),
+    "several": lambda a, _: a.window("ts", range=[4, 8]).group_by("k").agg(n=ms.count()),
+    "session": lambda a, _: a.window("ts", gap=3).group_by("k").agg(n=ms.count()),
+    "rows": lambda a, _: a.window("ts", range=3, by="rows", partition_by="k").agg(n=ms.sum("v")),
+    "inner": lambda a, b: a.join(b, on="k", within=4),
+    "same time": lambda a, b: a.join(b, on="k", within=0),
+    "left": lambda a, b: a.join(b, on="k", how="left", within=4),
+    "right": lambda a, b: a.join(b, on="k", how="right", within=4),
+    "full": lambda a, b: a.join(b, on="k", how="full", within=4),
+    "semi": lambda a, b: a.join(b, on="k", how="semi", within=4),
+    "anti": lambda a, b: a.join(b, on="k", how="anti", within=4),
+    "difference": lambda a, b: a.difference(b),
+    "intersect": lambda a, b: a.intersect(b),
+    "distinct": lambda a, _: a.distinct("ts", "k"),
+    "top": lambda a, _: a.window("ts", range=5).group_by("k").agg(n=ms.count()).top(1, per="window_end", by="n DESC"),
+    "top rows": lambda a, _: a.top(2, per=["ts", "k"], by="w DESC", number="place"),
+    "sort": lambda a, _: a.sort("ts"),
+    "as of": lambda a, b: a.join_as_of(b, on="k", within=5),
+    "as of left": lambda a, b: a.join_as_of(b, on="k", how="left", within=5),
+    "enrich": lambda a, _: a.enrich("items", on="k"),
+    "enrich left": lambda a, _: a.enrich("items", on="k", how="left"),
+    "joined averages": lambda a, b: (
         a.join(b, on=["k", "ts"], within=0).window("ts", range=5).group_by("k").agg(n=ms.count())
     ),
-    "averages joined": lambda e, a, b: (
+    "averages joined": lambda a, b: (
         a.window("ts", range=5)
         .group_by("k")
         .agg(n=ms.count())
@@ -76,19 +75,19 @@ QUESTIONS: dict[str, Ask] = {
             within=0,
             time="window_end",
         )
-    ),  # fmt: skip
-    "filtered counts": lambda e, a, b: (
+    ),
+    "filtered counts": lambda a, _: (
         a.where("w > 0").select("ts", key="k").window("ts", range=4).group_by("key").agg(n=ms.count()).where("n > 1")
     ),
-    "windows of windows": lambda e, a, b: (
+    "windows of windows": lambda a, _: (
         a.window("ts", range=4)
         .group_by("k")
         .agg(n=ms.count())
         .window("window_end", range=8)
         .group_by("k")
         .agg(total=ms.sum("n"))
-    ),  # fmt: skip
-    "united counts": lambda e, a, b: a.union(b).window("ts", range=5).group_by("k").agg(n=ms.count()),
+    ),
+    "united counts": lambda a, b: a.union(b).window("ts", range=5).group_by("k").agg(n=ms.count()),
 }
 
 
@@ -152,9 +151,26 @@ def _some_condition(rnd: random.Random, column: pa.Field) -> str:
     )
 
 
+def run_together(cases: list[Case], engine: ms.Engine) -> dict[str, Outcome]:
+    """Several queries over the streams of the first case, each with its own reader."""
+    engine.table("items", ITEMS)
+    streams = _streams(engine, cases[0])
+    queries = {f"q{i}": QUESTIONS[case.question](*streams).named(f"q{i}") for i, case in enumerate(cases)}
+    readers = [Reader(case, query) for case, query in zip(cases, queries.values(), strict=True)]
+    started = _started(engine, readers)
+    return {
+        name: Outcome(rows_in(query), started.progress["queries"][name]["books"], reader.said, engine)
+        for (name, query), reader in zip(queries.items(), readers, strict=True)
+    }
+
+
 def query_of(engine: ms.Engine, case: Case) -> tuple[ms.Query, ms.Engine]:
     engine.table("items", ITEMS)
-    streams = [
+    return QUESTIONS[case.question](*_streams(engine, case)).named("q"), engine
+
+
+def _streams(engine: ms.Engine, case: Case) -> list[ms.Stream]:
+    return [
         engine.stream(
             name,
             [pa.Table.from_pylist(rows, schema=SCHEMA) for rows in epochs],
@@ -163,7 +179,43 @@ def query_of(engine: ms.Engine, case: Case) -> tuple[ms.Query, ms.Engine]:
         )
         for name, epochs in (("left_rows", case.left), ("right_rows", case.right))
     ]
-    return QUESTIONS[case.question](engine, *streams).named("q"), engine
+
+
+class Reader:
+    """Says what a case says, and takes it back, between the epochs that it says."""
+
+    def __init__(self, case: Case, query: ms.Query) -> None:
+        self.case, self.query = case, query
+        self.handles: dict[int, Any] = {}
+        self.said: list[Any] = []
+
+    def speak(self, after: int) -> None:
+        for i, (at, conditions, ttl) in enumerate(self.case.said):
+            if at == after:
+                try:
+                    self.handles[i] = self.query.feedback(ms.assumed(conditions["text"], ttl=ttl))
+                except ms.PatternError:
+                    continue  # two conditions that no value satisfies
+                self.said.extend(one.pattern for one in self.handles[i].bound)
+            if self.case.taken_back.get(i) == after and i in self.handles:
+                self.handles[i].cancel()
+
+
+def _started(engine: ms.Engine, readers: list[Reader]) -> ms.Run:
+    def speak(after: int) -> None:
+        for reader in readers:
+            reader.speak(after)
+
+    if readers:
+        speak(0)
+        engine.on_epoch(lambda report: speak(report["epoch"] + 1))
+    started = engine.start(ms.available_now(), end_of_stream=True, allow_unbounded=True)
+    started.await_termination()
+    return started
+
+
+def rows_in(query: ms.Query) -> list[Any]:
+    return [freeze(row) for row in query.table().to_pylist()]
 
 
 @dataclass
@@ -176,28 +228,9 @@ class Outcome:
 
 def run(case: Case, *, heeding: bool = True, engine: ms.Engine | None = None) -> Outcome:
     query, engine = query_of(engine or ms.Engine(host="local"), case)
-    handles: dict[int, Any] = {}
-    bound: list[Any] = []
-
-    def speak(after: int) -> None:
-        for i, (at, conditions, ttl) in enumerate(case.said):
-            if at == after:
-                try:
-                    handles[i] = query.feedback(ms.assumed(conditions["text"], ttl=ttl))
-                except ms.PatternError:
-                    continue  # two conditions that no value satisfies
-                bound.extend(one.pattern for one in handles[i].bound)
-            if case.taken_back.get(i) == after and i in handles:
-                handles[i].cancel()
-
-    if heeding:
-        speak(0)
-        engine.on_epoch(lambda report: speak(report["epoch"] + 1))
-    started = engine.start(ms.available_now(), end_of_stream=True, allow_unbounded=True)
-    started.await_termination()
-    return Outcome(
-        [freeze(row) for row in query.table().to_pylist()], started.progress["queries"]["q"]["books"], bound, engine
-    )
+    reader = Reader(case, query)
+    started = _started(engine, [reader] if heeding else [])
+    return Outcome(rows_in(query), started.progress["queries"]["q"]["books"], reader.said, engine)
 
 
 def ignored(row: Any, patterns: Iterable[Any]) -> bool:
@@ -229,7 +262,7 @@ def partly(rnd: random.Random, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
     def let_out(self: Operator, rows: pa.Table, guards: Guards) -> pa.Table:
         keep = wanted(guards.output, rows)
-        if guards.ignored or isinstance(self, Top):
+        if guards.ignored or isinstance(self, Top | Distinct):
             left = rows if keep is None else rows.filter(pa.array(keep))
         else:
             left = rows.filter(some(guards.output, rows))

@@ -12,11 +12,11 @@ from millstream.core.pattern import ANY, Between, Equal, From, OneOf, Pattern, U
 
 _NAME = r"\s*(?P<name>[A-Za-z_][\w.]*)\s*"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], ValuePattern]], ...] = (
-    (re.compile(_NAME + r"<\s*(?P<value>.+)$"), lambda v: UpTo(literal(v))),
-    (re.compile(_NAME + r">=\s*(?P<value>.+)$"), lambda v: From(literal(v))),
-    (re.compile(_NAME + r"=\s*(?P<value>.+)$"), lambda v: Equal(literal(v))),
+    (re.compile(_NAME + r"<\s*(?P<value>.+)$"), lambda v: UpTo(_literal(v))),
+    (re.compile(_NAME + r">=\s*(?P<value>.+)$"), lambda v: From(_literal(v))),
+    (re.compile(_NAME + r"=\s*(?P<value>.+)$"), lambda v: Equal(_literal(v))),
     (re.compile(_NAME + r"in\s*\[(?P<value>.+)\)$"), lambda v: Between(*_pair(v))),
-    (re.compile(_NAME + r"in\s*\((?P<value>.+)\)$"), lambda v: OneOf(frozenset(map(literal, pieces(v))))),
+    (re.compile(_NAME + r"in\s*\((?P<value>.+)\)$"), lambda v: OneOf(frozenset(map(_literal, _split(v))))),
     (re.compile(_NAME + r"(?P<value>\*)$"), lambda _: ANY),
 )
 
@@ -34,7 +34,7 @@ def parse_pattern(text: str) -> Pattern:
     if text.strip() == "*":
         return Pattern()
     parts: dict[str, ValuePattern] = {}
-    for piece in pieces(text):
+    for piece in _split(text):
         for form, build in _FORMS:
             found = form.match(piece)
             if found:
@@ -55,7 +55,7 @@ def parse_pattern(text: str) -> Pattern:
     return Pattern(parts)
 
 
-def pieces(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """Cut at the commas that are in no bracket and in no quotes."""
     pieces: list[str] = []
     depth, quote, current = 0, "", ""
@@ -77,14 +77,13 @@ def pieces(text: str) -> list[str]:
 
 
 def _pair(text: str) -> tuple[Any, Any]:
-    ends = [literal(part) for part in pieces(text)]
+    ends = [_literal(part) for part in _split(text)]
     if len(ends) != 2:
         raise PatternError(f"[{text}) has {len(ends)} ends", hint="A range has two: `v in [3, 9)`.")
     return ends[0], ends[1]
 
 
-def literal(text: str) -> Any:
-    """The value of a Python literal; anything else is taken as a word."""
+def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):

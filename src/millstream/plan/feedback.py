@@ -110,6 +110,8 @@ def _guarded(node: Node, found: Mapping[Pattern, Response], clean: Mapping[int, 
     below = node.reads()
     for record, response in found.items():
         for port, ignored in response.inputs.items():
+            if node.reads_outlet() is not None:
+                continue  # rows that are ignored stop at the store; what comes from it are results already
             guarded.ignored[port] = (*guarded.ignored.get(port, ()), ignored)
             if not covered(ignored, clean.get(id(below[port]), ())):
                 guarded.inputs[port] = (*guarded.inputs.get(port, ()), ignored)

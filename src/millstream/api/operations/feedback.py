@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -16,20 +15,15 @@ from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain, Kind
 from millstream.core.errors import ContractError, PatternError, PlanError, SchemaError, WindowError, nearest
 from millstream.core.feedback import Feedback, Intent
-from millstream.core.parse import literal, pieces
 from millstream.core.pattern import Between, Equal, From, OneOf, Pattern, UpTo, ValuePattern, value_meet
 from millstream.kernels.ticks import domain_of
 from millstream.plan import nodes
 from millstream.plan.check import offered
+from millstream.sql.conditions import conditions
 
 if TYPE_CHECKING:
     from millstream.api.query import Query
     from millstream.runtime.changes import Change
-
-_CONDITION = re.compile(
-    r"\s*(?P<name>`[^`]+`|[A-Za-z_][\w.]*)\s*(?P<sign><=|>=|<|>|=|in\b)\s*(?P<value>.+?)\s*$", re.I | re.S
-)
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ class Said:
 def assumed(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
     """Rows that the reader will ignore: those that satisfy all conditions.
 
-    Conditions are text, joined by commas or AND, with `<`, `<=`, `>`, `>=`, `=` or `in (…)`; or columns and values.
+    Conditions are text, as in SQL: columns compared with values, joined by AND; or columns and their values.
     `ttl` is for how many epochs it holds.
 
     >>> assumed("segment < 4", road="I-5").conditions[1]
@@ -92,27 +86,9 @@ def demanded(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
 
 
 def _said(intent: Intent, text: str, ttl: int | None, equal: dict[str, Any]) -> Said:
-    written = [_condition(part) for piece in pieces(text) for part in _AND.split(piece) if part.strip()]
-    named = [
-        Condition(name, "in" if isinstance(value, list | set | tuple) else "=", value) for name, value in equal.items()
-    ]
+    written = [Condition(*one) for one in conditions(text)] if text.strip() else []
+    named = [Condition(name, "in" if isinstance(one, list | set | tuple) else "=", one) for name, one in equal.items()]
     return Said(intent, (*written, *named), ttl)
-
-
-def _condition(text: str) -> Condition:
-    found = _CONDITION.match(text)
-    if found is None:
-        raise PatternError(
-            f"{text.strip()!r} is not a condition on one column",
-            hint="Write `segment < 4`, `speed >= 50`, `road = 'I-5'` or `road in ('I-5', 'I-84')`, by commas or AND.",
-        )
-    sign, value = found["sign"].lower(), found["value"]
-    if sign != "in":
-        return Condition(found["name"].strip("`"), sign, literal(value))
-    inner = value.strip()
-    if not (inner.startswith("(") and inner.endswith(")")):
-        raise PatternError(f"{text.strip()!r} is not a condition", hint="Write `road in ('I-5', 'I-84')`.")
-    return Condition(found["name"].strip("`"), sign, [literal(one) for one in pieces(inner[1:-1])])
 
 
 class Sent:
@@ -232,7 +208,7 @@ def _check_expires(patterns: Iterable[Pattern], query: Query) -> None:
             raise ContractError(
                 f"the feedback `{one}` would stay for ever: {query.name or 'the query'!s} promises {promised}, "
                 "and none of that can pass it",
-                hint="Say for how many epochs it holds, for example ttl=100, and send it again while it does.",
+                hint="Say for how many epochs it holds: ttl=100, or in SQL FOR 100 EPOCHS. Send it again while it does.",
             )
 
 

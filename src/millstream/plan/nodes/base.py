@@ -271,6 +271,14 @@ class Unary(Node):
         """The same over another."""
         return replace(self, input=below[0])
 
+    def by_groups(self, ignored: Pattern) -> Response:
+        """The response where whole groups are ignored, by the columns that tell them apart.
+
+        A group that has lost some of its rows must not be answered, so it must be known which have.
+        """
+        settles = next((name for name in self.meets_on() if self.input.ahead(name, lambda _: 0) is not None), None)
+        return NOTHING if settles is None else Response(inputs={0: ignored}, settles=settles)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Passing(Unary):

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from millstream.core.feedback import NOTHING, Response
 from millstream.core.pattern import ANY, From, Pattern, UpTo, ValuePattern, value_meet
 from millstream.core.window import WINDOW_COLUMNS
@@ -26,13 +24,13 @@ def responds(node: Aggregate, ignored: Pattern, rows: Node, argument: str | None
 
     Results that have lost some of their rows are kept back, so it must be known which those are.
     """
-    below = _rows(node, ignored, rows.schema, argument)
+    below = _rows(node, ignored, rows, argument)
     if below is None or rows.ahead(node.attribute, lambda _: 0) is None:
         return NOTHING
     return Response(inputs={0: below}, settles="window_start")
 
 
-def _rows(node: Aggregate, ignored: Pattern, rows: pa.Schema, argument: str | None) -> Pattern | None:
+def _rows(node: Aggregate, ignored: Pattern, rows: Node, argument: str | None) -> Pattern | None:
     said = ignored.attributes
     ticks = _ticks(node, Pattern({name: said[name] for name in WINDOW_COLUMNS if name in said}))
     if ticks is None:
@@ -42,7 +40,7 @@ def _rows(node: Aggregate, ignored: Pattern, rows: pa.Schema, argument: str | No
         if name in WINDOW_COLUMNS:
             continue
         if name in node.groups:
-            if rows.field(name).type != node.schema.field(name).type:
+            if rows.schema.field(name).type != node.schema.field(name).type:
                 return None
             column = name
         elif argument is not None and _only_extreme(node, value, rows, argument):
@@ -65,17 +63,27 @@ def _ticks(node: Aggregate, said: Pattern) -> ValuePattern | None:
     return out
 
 
-def _only_extreme(node: Aggregate, value: ValuePattern, rows: pa.Schema, argument: str) -> bool:
+def _only_extreme(node: Aggregate, value: ValuePattern, rows: Node, argument: str) -> bool:
     """Is it the only aggregate, a maximum that is ignored up to a bound, or a minimum from one?
 
     With a null among the values, a window that has lost the others would answer null.
     """
     (one, *others) = node.aggregates
-    if others or one.filter is not None or rows.field(argument).nullable:
+    if others or one.filter is not None or not _always_there(rows, argument):
         return False
-    if rows.field(argument).type != node.schema.field(one.name).type:
+    if rows.schema.field(argument).type != node.schema.field(one.name).type:
         return False
     return isinstance(value, UpTo if one.call.function == "max" else From) and one.call.function in ("max", "min")
+
+
+def _always_there(node: Node, column: str) -> bool:
+    """Is a column never null, because the stream that it comes from says so?"""
+    if not node.schema.field(column).nullable or node.never_null(column):
+        return True
+    if len(node.reads()) != 1 or node.makes_rows:
+        return False
+    found = node.copied(column)
+    return bool(found) and all(_always_there(below, name) for below, name in found)
 
 
 def argument_of(arguments: Mapping[str, tuple[str, ...]]) -> str | None:

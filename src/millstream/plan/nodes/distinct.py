@@ -77,9 +77,12 @@ class Distinct(Passing):
     def responds(self, ignored: Pattern) -> Response:
         """Only by the columns that tell rows apart: by another one, a later row would pass for the first.
 
-        What was seen stays: without it, a row would leave twice if the feedback is withdrawn.
+        If rows have other columns, one of which the first has not come would let a later one pass for it. What was
+        seen stays: without it, a row would leave twice if the feedback is withdrawn.
         """
-        return row_by_row(ignored) if ignored.attributes.keys() <= set(self.columns) else NOTHING
+        if not ignored.attributes.keys() <= set(self.columns):
+            return NOTHING
+        return row_by_row(ignored) if set(self.columns) >= set(self.schema.names) else self.by_groups(ignored)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and its columns."""

@@ -78,11 +78,7 @@ class Top(Unary):
 
     def responds(self, ignored: Pattern) -> Response:
         """By its keys alone, whole groups at a time: without a row of its group, another would be among the first."""
-        known = (name for name in self.keys if self.input.ahead(name, lambda _: 0) is not None)
-        settles = next(known, None)
-        if settles is None or not ignored.attributes.keys() <= set(self.keys):
-            return NOTHING
-        return Response(inputs={0: ignored}, settles=settles)
+        return self.by_groups(ignored) if ignored.attributes.keys() <= set(self.keys) else NOTHING
 
     def asks(self) -> Iterator[tuple[Node, str, bool]]:
         """The last of its keys, by order if it is a window's."""

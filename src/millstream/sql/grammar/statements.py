@@ -358,4 +358,16 @@ class Insert:
     """Is what is in the folder removed first?"""
 
 
-Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendFeedback:
+    """`FEEDBACK ASSUMED ON query WHERE condition FOR n EPOCHS`."""
+
+    piece: Piece
+    intent: str
+    """assumed, desired or demanded."""
+    query: Name
+    condition: Piece
+    epochs: int | None = None
+
+
+Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert | SendFeedback
