@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,15 @@ from millstream.core.feedback import Feedback, Intent
 from millstream.core.pattern import Equal, From, Pattern, UpTo
 from millstream.core.window import Sliding
 from millstream.ops.guard import wanted
+from millstream.plan import nodes
 from millstream.plan.feedback import Knobs, place
+from millstream.runtime.batch import Batch
 from millstream.runtime.feedback import FeedbackLoop
 from millstream.state.codec import plain, restore
+from millstream.state.files import read_table
+from support.bags import freeze
 from support.crash import STEPS, ended, pulled
+from support.disk import rows_of
 from support.feedback import check_def_1, query_of, run, some_case
 
 EVER = 10**6
@@ -338,6 +344,44 @@ def test_a_query_that_comes_to_a_store_which_has_left_out_rows_has_no_wrong_wind
     assert set(range(8)) == set(late[0].table()["segment"].to_pylist())
 
 
+def held_segments(engine: ms.Engine) -> set[int]:
+    """The segments of the road of which some operator holds anything."""
+    if hasattr(engine.host, "graph"):
+        stores = [store for one in engine.host.graph.vertices.values() for store in one.operator.stores]
+        tables = [table for store in stores for segment in store.segments for table in segment.tables.values()]
+    else:
+        saved = [written for one in engine.host.ledger.segments for written in one.tables.values()]
+        tables = [read_table(engine.host.storage, written.key) for written in saved]
+    return {value for table in tables if "segment" in table.column_names for value in table["segment"].to_pylist()}
+
+
+@pytest.mark.parametrize("host", ["in memory", "durable"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.window("ts", range=300).group_by("segment").agg(n=ms.count()),
+        lambda s: s.window("ts", range=300, slide=100).group_by("segment").agg(n=ms.count()),
+        lambda s: s.window("ts", range=300).group_by("segment").agg(m=ms.median("speed")),
+        lambda s: s.join(s.select("ts", "segment"), on=["segment"], within=(0, 300)).select("segment", "speed"),
+    ],
+)
+def test_what_is_held_of_ignored_rows_is_forgotten_in_the_same_epoch(ask: Any, host: str, tmp_path: Path) -> None:
+    engine = ms.Engine(host="local", **({"checkpoint": tmp_path / "ck", "partitions": 2} if host == "durable" else {}))
+    query = ask(cars(engine)).named("q")
+    seen: list[set[int]] = []
+
+    def speak(report: dict[str, Any]) -> None:
+        seen.append(held_segments(engine))
+        if report["epoch"] == 2:
+            query.feedback(ms.assumed("segment < 4", ttl=EVER))
+
+    engine.on_epoch(speak)
+    finish(engine)
+
+    assert set(range(8)) == seen[2]
+    assert {4, 5, 6, 7} == seen[3]
+
+
 # --- experiments ----------------------------------------------------------------------------------
 
 
@@ -361,19 +405,13 @@ def test_without_propagation_an_operator_guards_its_own_input() -> None:
 def test_the_guard_is_where_the_stream_enters_and_nowhere_between() -> None:
     query = averages(ms.Engine(host="local")).where("n > 0").named("q")
     placed = place({"q": query.node}, {"q": (Pattern({"segment": UpTo(4)}),)})
-    titles = {id(node): type(node).__name__ for node in _walk(query)}
+    titles = {id(node): type(node).__name__ for node in nodes.walk(query.node)}
 
     assert {"Source": 1, "Aggregate": 1} == {
         titles[key]: len(one.output) + sum(map(len, one.inputs.values()))
         for key, one in placed.items()
         if one.output or one.inputs
     }
-
-
-def _walk(query: ms.Query) -> Any:
-    from millstream.plan import nodes  # noqa: PLC0415 - only here
-
-    return nodes.walk(query.node)
 
 
 @pytest.mark.parametrize(
@@ -400,8 +438,6 @@ def test_windows_that_are_ignored_as_a_range_of_rows(
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("nth", [0, 2, 5])
 def test_whatever_step_the_plug_is_pulled_at_the_output_satisfies_def_1(tmp_path: Path, step: str, nth: int) -> None:
-    import random  # noqa: PLC0415 - only here
-
     case = some_case(random.Random(nth), "united counts")
     without = run(case, heeding=False)
     said: list[Any] = []
@@ -418,9 +454,6 @@ def test_whatever_step_the_plug_is_pulled_at_the_output_satisfies_def_1(tmp_path
     if plug.pulled:
         assert error is not None
         assert attempt() is None
-    from support.bags import freeze  # noqa: PLC0415 - only here
-    from support.disk import rows_of  # noqa: PLC0415 - only here
-
     check_def_1(without.rows, [freeze(row) for row in rows_of(tmp_path / "out")], said)
 
 
@@ -436,8 +469,6 @@ def test_a_restart_goes_on_with_what_was_in_force(tmp_path: Path) -> None:
     engine.start(ms.available_now()).await_termination()
     engine, query = engine_at(400)
     report = finish(engine)["q"]
-    from support.disk import rows_of  # noqa: PLC0415 - only here
-
     assert {4, 5, 6, 7} == {row["segment"] for row in rows_of(tmp_path / "out")}
     assert 200 == report["books"]["guarded"]
     assert 0 == report["books"]["unaccounted"]
@@ -452,8 +483,6 @@ class _Cars:
         self.rows, self.next = rows, 0
 
     def batches(self) -> Any:
-        from millstream.runtime.batch import Batch  # noqa: PLC0415 - only here
-
         while self.next < self.rows:
             first, self.next = self.next, min(self.next + 20, self.rows)
             yield Batch(pa.Table.from_pylist(CARS[first : self.next], schema=self.schema))

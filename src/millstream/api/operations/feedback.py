@@ -208,7 +208,7 @@ def _check_expires(patterns: Iterable[Pattern], query: Query) -> None:
             raise ContractError(
                 f"the feedback `{one}` would stay for ever: {query.name or 'the query'!s} promises {promised}, "
                 "and none of that can pass it",
-                hint="Say for how many epochs it holds: ttl=100, or in SQL FOR 100 EPOCHS. Send it again while it does.",
+                hint="Say for how many epochs it holds: ttl=100, in SQL FOR 100 EPOCHS. Send it again while it does.",
             )
 
 

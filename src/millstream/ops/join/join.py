@@ -7,13 +7,14 @@ that moment and not before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.join import promised
 from millstream.core.promise.near import Reach
@@ -22,7 +23,8 @@ from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
-from millstream.ops.join.held import Held, of_side, opened, tidy
+from millstream.ops.guard import wanted
+from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.spec import JoinSpec
@@ -48,6 +50,18 @@ class Join(Operator):
     def promises(self) -> Progress:
         """Bounds on the attributes of both sides, alone and together, and on what must be equal."""
         return promised(self.spec.shape, self.progress)
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows of each side that it keeps."""
+        kept: list[Segment] = []
+        for segment in self.store.segments:
+            side = 0 if SIDES[0] in segment.tables else 1
+            keep = wanted(ignored.get(side, ()), segment.tables[SIDES[side]])
+            if keep is None:
+                kept.append(segment)
+            elif keep.any():
+                kept.append(opened(segment, side, self.spec.layout).where(keep).segment(side, self.spec.layout))
+        self.store.replace(kept)
 
     # --- rows --------------------------------------------------------------------------------------
 
