@@ -22,6 +22,8 @@ class Guards:
     output: Records = ()
     makes_rows: bool = False
     """Are the rows that leave others than those that come?"""
+    desired: Records = ()
+    """Rows that leave, of which readers want these first."""
     ignored: Mapping[int, Records]
     """By port: all rows that the operator has no use for, whoever drops them."""
 
@@ -39,3 +41,9 @@ def wanted(records: Records, rows: pa.Table) -> np.ndarray | None:
     for one in records:
         drop |= matching(one, rows, ordered)
     return ~drop if drop.any() else None
+
+
+def desired_first(rows: pa.Table, guards: Guards | None) -> pa.Table:
+    """The same rows, those before the others that readers want first; otherwise in their order."""
+    others = wanted(guards.desired, rows) if guards is not None and guards.desired and rows.num_rows else None
+    return rows if others is None else pa.concat_tables([rows.filter(pa.array(~others)), rows.filter(pa.array(others))])

@@ -106,6 +106,9 @@ class Operator(ABC):
     guards: Guards | None = None
     """What is left out in this epoch; None: nothing."""
 
+    speaks: bool = False
+    """Does it find out itself what it ignores of its inputs? Then a host asks it at the end of each epoch."""
+
     holds_back: bool = False
     """May results stay though they could leave? Then a host lets them go with `release`, and asks for promises anew."""
 
@@ -172,6 +175,10 @@ class Operator(ABC):
         left = rows.filter(pa.array(keep))
         self.meter.guarded += rows.num_rows - left.num_rows
         return left
+
+    def ignores(self) -> Mapping[int, Records]:
+        """By port: what it will drop from now on, whatever comes. What it once has said stays true."""
+        return {}
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Forget, of what is held, rows of a port that nobody has any use for. To keep them is not wrong."""

@@ -60,22 +60,24 @@ def place(
     asked: Mapping[str, Records],
     lingering: Mapping[int, Records] | None = None,
     knobs: KnobsOf = lambda _: ALL,
+    found: Mapping[int, Mapping[int, Records]] | None = None,
 ) -> dict[int, Guarded]:
     """Where guards are, for queries whose readers ignore some of their rows.
 
-    `lingering` are records of nodes, by identity, that hold whoever reads them: see `lost`.
+    `lingering` are records of nodes, by identity, that hold whoever reads them: see `lost`. `found` is what operators
+    have found out that they ignore, by identity of a node and by port.
     """
-    if not any(asked.values()) and not lingering:
+    if not any(asked.values()) and not lingering and not found:
         return {}
     every = list({id(node): node for root in roots.values() for node in nodes.walk(root)}.values())
-    wanted = _relayed(every, roots, asked, lingering or {}, knobs)
+    wanted = _relayed(every, roots, asked, lingering or {}, knobs, found or {})
     clean: dict[int, Records] = {}
     out: dict[int, Guarded] = {}
     for node in every:
-        found = wanted[id(node)]
-        if found and knobs(node).exploit:
-            out[id(node)] = _guarded(node, found, clean)
-            clean[id(node)] = compact(found)
+        ignored = wanted[id(node)]
+        if ignored and knobs(node).exploit:
+            out[id(node)] = _guarded(node, ignored, clean)
+            clean[id(node)] = compact(ignored)
     return out
 
 
@@ -85,6 +87,7 @@ def _relayed(
     asked: Mapping[str, Records],
     lingering: Mapping[int, Records],
     knobs: KnobsOf,
+    found: Mapping[int, Mapping[int, Records]],
 ) -> dict[int, dict[Pattern, Response]]:
     """By node: what all who read it ignore, and what it does with that."""
     heard: dict[int, list[Records]] = {id(node): [] for node in every}
@@ -100,9 +103,24 @@ def _relayed(
         # Without a guard of its own, a node that makes results of several rows would make wrong ones of some of them.
         speaks = knob.propagate and (knob.exploit or not any(one.settles for one in out[id(node)].values()))
         for port, below in enumerate(node.reads()):
-            ignored = (one.inputs.get(port) for one in out[id(node)].values())
-            heard[id(below)].append(compact(one for one in ignored if one is not None) if speaks else ())
+            ignored = [one.inputs[port] for one in out[id(node)].values() if port in one.inputs] if speaks else []
+            own = found.get(id(node), {}).get(port, ()) if knob.propagate else ()
+            heard[id(below)].append(compact([*ignored, *own]))
     return out
+
+
+def first(roots: Mapping[str, Node], asked: Mapping[str, Records]) -> dict[int, Records]:
+    """By identity of a node: which of its rows readers want first. What one of them wants is enough."""
+    every = list({id(node): node for root in roots.values() for node in nodes.walk(root)}.values())
+    out: dict[int, Records] = {}
+    for name, root in roots.items():
+        out[id(root)] = compact([*out.get(id(root), ()), *asked.get(name, ())])
+    for node in reversed(every):
+        for record in out.get(id(node), ()):
+            for port, wish in node.responds(record).inputs.items():
+                below = node.reads()[port]
+                out[id(below)] = compact([*out.get(id(below), ()), wish])
+    return {key: records for key, records in out.items() if records}
 
 
 def _guarded(node: Node, found: Mapping[Pattern, Response], clean: Mapping[int, Records]) -> Guarded:

@@ -16,7 +16,7 @@ from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
 from millstream.plan import nodes
-from millstream.plan.feedback import ALL, Guarded, KnobsOf, Unsettled, lost, lost_to_newcomers, place
+from millstream.plan.feedback import ALL, Guarded, KnobsOf, Unsettled, first, lost, lost_to_newcomers, place
 from millstream.runtime.changes import Change
 from millstream.runtime.plain_progress import pattern_from, pattern_plain
 
@@ -51,15 +51,19 @@ class FeedbackLoop:
     """By node: results that have lost rows to feedback which has been withdrawn, and that must not leave."""
     unsettled: dict[str, Unsettled] = field(default_factory=dict[str, Unsettled])
     """By node: records by which its results are losing rows."""
+    found: dict[str, dict[int, Records]] = field(default_factory=dict[str, dict[int, Records]])
+    """By node and port: what its operator has found out that it ignores of its inputs."""
     numbers: int = 0
     knobs: KnobsOf = lambda _: ALL
     guarded: dict[int, Guarded] = field(default_factory=dict[int, Guarded])
     """By identity of a node, for the plan that runs."""
+    desired: dict[int, Records] = field(default_factory=dict[int, Records])
+    """By identity of a node: the rows that readers want first."""
     _known: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         """Is there anything to do?"""
-        return bool(self.sent or self.lingering or self.unsettled)
+        return bool(self.sent or self.lingering or self.unsettled or self.found)
 
     # --- what readers say --------------------------------------------------------------------------
 
@@ -142,18 +146,32 @@ class FeedbackLoop:
             self.guarded = self._placed(scene, at)
         self.unsettled = {name: found for name, node in at.items() if (found := self._unsettled(node))}
         self._known = frozenset(at)
+        wishes = {query: self.records(query, Intent.DESIRED) for query in self.sent if query in scene.roots}
+        self.desired = first(scene.roots, wishes) if any(wishes.values()) else {}
+
+    def hear(self, found: Mapping[str, Mapping[int, Records]]) -> bool:
+        """Take what operators have found out in an epoch; True if it is news. What they once said stays true."""
+        news = {name: dict(ports) for name, ports in found.items() if ports}
+        if news == self.found:
+            return False
+        self.found = news
+        return True
 
     def guards(self, node: nodes.Node) -> Guards | None:
         """What the operator of a node leaves out."""
-        found = self.guarded.get(id(node))
-        if found is None:
+        found, desired = self.guarded.get(id(node)), self.desired.get(id(node), ())
+        if found is None and not desired:
             return None
-        return Guards(inputs=found.inputs, output=found.output, makes_rows=node.makes_rows, ignored=found.ignored)
+        mine = found or Guarded()
+        return Guards(
+            inputs=mine.inputs, output=mine.output, makes_rows=node.makes_rows, desired=desired, ignored=mine.ignored
+        )
 
     def _placed(self, scene: Scene, at: Mapping[str, nodes.Node]) -> dict[int, Guarded]:
         asked = {query: self.records(query) for query in self.sent if query in scene.roots}
         lingering = {id(at[name]): records for name, records in self.lingering.items() if name in at}
-        return place(scene.roots, asked, lingering, self.knobs)
+        found = {id(at[name]): ports for name, ports in self.found.items() if name in at}
+        return place(scene.roots, asked, lingering, self.knobs, found)
 
     def _unsettled(self, node: nodes.Node) -> Unsettled:
         return self.guarded[id(node)].unsettled if id(node) in self.guarded else {}

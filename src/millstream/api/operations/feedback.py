@@ -222,6 +222,11 @@ def send(query: Query, said: Any) -> Sent:
     """Have a query's operators heed what its reader says, from the next epoch on."""
     if not isinstance(said, Said):
         raise PlanError(f"{said!r} is no feedback", hint='Use ms.assumed("segment < 4"), ms.desired or ms.demanded.')
+    if said.intent is Intent.DEMANDED:
+        raise PlanError(
+            "demanded feedback is not heeded yet: no operator gives partial results",
+            hint="Use shorter windows, or ms.desired(…) to have rows first.",
+        )
     sent = Sent(query, bind(said, query))
     query.engine._live.say(sent)
     return sent

@@ -14,10 +14,10 @@ from millstream.core.domain import Domain
 from millstream.core.feedback import Response
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
+from millstream.plan import behind_windows
 from millstream.plan.cost import Choice
 from millstream.plan.horizon import Lag
 from millstream.plan.lag import Promises
-from millstream.plan.nodes import behind_windows
 from millstream.plan.nodes.aggregate import Aggregate
 from millstream.plan.nodes.base import Node, Unary
 from millstream.plan.nodes.panes import Panes, Reading

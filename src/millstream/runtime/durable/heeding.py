@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records, compact
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
 from millstream.plan import nodes
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.feedback import Scene
+from millstream.runtime.plain_progress import records_from
+from millstream.runtime.tasks.task import IGNORES
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
@@ -33,10 +36,11 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     What has done its work goes first.
     """
     loop = host.feedback
+    news = loop.hear(_found(host))
     if not loop:
         host.guarded = {}
         return {}, set()
-    if loop.expire(_scene(host), host.ledger.epoch + 1):
+    if loop.expire(_scene(host), host.ledger.epoch + 1) or news:
         heed(host)
     found = ((i, loop.guards(node)) for i, node in enumerate(host.program.nodes))
     guards = {i: one for i, one in found if one is not None}
@@ -44,6 +48,17 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     fresh = {i for i, one in guards.items() if host.guarded.get(keys[i]) != one}
     host.guarded = {keys[i]: one for i, one in guards.items()}
     return guards, fresh
+
+
+def _found(host: DurableHost) -> dict[str, dict[int, Records]]:
+    """By node key and port: what operators have found out that they ignore, each of its own partition."""
+    out: dict[str, dict[int, Records]] = {}
+    for key, partitions in host.ledger.facts.items():
+        for stores in partitions.values():
+            for port, plain in stores.get(0, {}).get(IGNORES, {}).items():
+                mine = out.setdefault(key, {})
+                mine[int(port)] = compact([*mine.get(int(port), ()), *records_from(plain)])
+    return out
 
 
 def _scene(host: DurableHost) -> Scene:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
 from millstream.ops.ingest import Ingest
@@ -113,6 +114,11 @@ class Graph:
     def at(self, node: nodes.Node) -> Vertex:
         """The vertex of a node."""
         return self.vertices[id(node)]
+
+    def found(self, name: Callable[[nodes.Node], str]) -> dict[str, Mapping[int, Records]]:
+        """By name of a node: what its operator has found out that it ignores of its inputs."""
+        speaking = (vertex for vertex in self.vertices.values() if vertex.operator.speaks)
+        return {name(vertex.node): vertex.operator.ignores() for vertex in speaking}
 
     def guard(self, guards_of: Callable[[nodes.Node], Guards | None]) -> None:
         """Have operators leave out other rows from now on; what they hold of those that are new they forget."""

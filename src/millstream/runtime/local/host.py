@@ -13,6 +13,7 @@ import pyarrow as pa
 from millstream.core.domain import BOTTOM
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
+from millstream.ops.guard import desired_first
 from millstream.ops.operator import Meter
 from millstream.ops.turn import Let
 from millstream.plan import nodes
@@ -97,6 +98,12 @@ class LocalHost(NoFrames):
     def apply_changes(self) -> None:
         """Queries come and go between two epochs."""
         self.changes.apply(self.change)
+
+    def _hear(self) -> None:
+        """An epoch is over: operators may have found out what they ignore, and feedback may have done its work."""
+        news = self.feedback.hear(self.graph.found(self.arranged.name))
+        if (self.feedback and self.feedback.expire(self._scene(), self.epoch)) or news:
+            self._guard()
 
     def _guard(self) -> None:
         """Have operators leave out what readers ignore now."""
@@ -255,14 +262,13 @@ class LocalHost(NoFrames):
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations, self.epoch)
         self.epoch += 1  # what the one who is told may raise does not undo the epoch
-        if self.feedback and self.feedback.expire(self._scene(), self.epoch):
-            self._guard()
+        self._hear()
         report(told)
 
     def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
         tables = outcome.rows.get(id(query.node), [])
         if tables:
-            rows = pa.concat_tables(tables)
+            rows = desired_first(pa.concat_tables(tables), self.graph.at(query.node).operator.guards)
             query.rows_out += rows.num_rows
             _write(query.sinks, rows, self.epoch)
         late = late_table(query.node, outcome, self.epoch)

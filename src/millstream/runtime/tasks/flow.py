@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
-from millstream.ops.guard import Guards
+from millstream.ops.guard import Guards, desired_first
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Let
 from millstream.runtime.outcome import Outcome
@@ -166,7 +166,8 @@ class Flow:
         for number, target in enumerate(self.program.targets):
             tables = self.results.get(self.program.index[id(target.node)])
             if tables:
-                rows = pa.concat_tables(tables)
+                guards = self.order.guards.get(self.program.index[id(target.node)])
+                rows = desired_first(pa.concat_tables(tables), guards)
                 self.report.rows[target.name] = rows.num_rows
                 self.report.staged += self.stage.write(self.program, number, "results", rows)
 

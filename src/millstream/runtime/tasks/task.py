@@ -16,7 +16,7 @@ from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.runtime.entrance import admit
-from millstream.runtime.plain_progress import pattern_plain
+from millstream.runtime.plain_progress import pattern_plain, records_plain
 from millstream.runtime.tasks.cut import covering
 from millstream.runtime.tasks.flow import Flow, Order
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
@@ -26,6 +26,8 @@ from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment
 
+IGNORES = "ignores"
+"""A fact: what an operator has found out that it ignores of its inputs, by port."""
 Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
@@ -125,6 +127,8 @@ def _run_stops(
         for table in operator.release(turn):
             flow.leave(i, table)
         flow.send(i, operator)
+        if operator.speaks:
+            operator.store.facts[IGNORES] = {port: records_plain(some) for port, some in operator.ignores().items()}
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 
