@@ -107,7 +107,7 @@ class Case:
 def some_case(rnd: random.Random, question: str) -> Case:
     epochs = rnd.randint(2, 6)
     sides = [_some_epochs(rnd, epochs) for _ in range(2)]
-    case = Case(question, *sides)
+    case = Case(question, sides[0], sides[1])
     columns = query_of(ms.Engine(host="local"), case)[0].schema
     for _ in range(rnd.randint(1, 3)):
         at = rnd.choice([0, 0, rnd.randint(0, epochs - 1)])

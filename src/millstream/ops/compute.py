@@ -97,7 +97,7 @@ class Compute(Operator):
         """The places of rows, those first that are desired."""
         desired = () if self.guards is None else self.guards.desired
         others = wanted(desired, rows) if desired else None
-        places = np.arange(rows.num_rows)
+        places: np.ndarray = np.arange(int(rows.num_rows))
         return places if others is None else np.concatenate([places[~others], places[others]])
 
     def _apply(self, rows: pa.Table) -> pa.Table:

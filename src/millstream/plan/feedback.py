@@ -124,7 +124,8 @@ def first(roots: Mapping[str, Node], asked: Mapping[str, Records]) -> dict[int, 
 
 
 def _guarded(node: Node, found: Mapping[Pattern, Response], clean: Mapping[int, Records]) -> Guarded:
-    guarded, out = Guarded(), []
+    guarded = Guarded()
+    out: list[Pattern] = []
     below = node.reads()
     for record, response in found.items():
         for port, ignored in response.inputs.items():

@@ -207,9 +207,10 @@ class FeedbackLoop:
         """Go on from what `to_plain` gave; some queries may have had other names then."""
         names = {old: now for now, old in formerly.items()}
         self.numbers = int(fields.get("numbers", 0))
+        sent: Mapping[str, Iterable[Any]] = fields.get("sent", {})
         self.sent = {
             names.get(query, query): tuple(restored(one, pattern_from(one["pattern"])) for one in some)
-            for query, some in fields.get("sent", {}).items()
+            for query, some in sent.items()
         }
         lingering: Mapping[str, Iterable[Any]] = fields.get("lingering", {})
         self.lingering = {name: tuple(pattern_from(one) for one in some) for name, some in lingering.items()}

@@ -47,7 +47,7 @@ class Books:
 
     def settle(self, meter_of: Callable[[nodes.Node], Meter], since: Since | None = None) -> dict[str, int]:
         """The accounts now; `since` are the meters when the query came, where it came later."""
-        account = dict.fromkeys((*_ACCOUNTS, "unaccounted", "results_rejected"), 0)
+        account: dict[str, int] = dict.fromkeys((*_ACCOUNTS, "unaccounted", "results_rejected"), 0)
         for node, entries in self._entries:
             meter, before = meter_of(node), None if since is None else since(node)
             for name, figure, times in entries:
