@@ -155,3 +155,32 @@ def test_what_cannot_be_is_refused(ask: Any, fact: str) -> None:
     stream = ms.Engine(host="local").stream("cars", READINGS[:20], progress=ms.ordered("ts"))
     with pytest.raises(ms.MillstreamError, match=fact):
         ask(stream)
+
+
+def test_pace_in_sql() -> None:
+    engine = ms.Engine(host="local")
+    engine.stream("a", [{"ts": 1, "x": 1}, {"ts": 9, "x": 1}], progress=ms.ordered("ts"))
+    engine.stream("b", [{"ts": 2, "x": 2}, {"ts": 8, "x": 2}], progress=ms.ordered("ts"))
+    query = engine.sql(
+        "SELECT ts, x FROM a UNION ALL SELECT ts, x FROM b WHERE x > 0 WITH PACE ON max(a.ts, b.ts) 3", name="q"
+    )
+    engine.start(ms.available_now()).await_termination()
+
+    assert [9, 8] == query.table()["ts"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("SELECT ts FROM a UNION SELECT ts FROM a WITH PACE ON ts 3", "PACE is for UNION ALL"),
+        ("SELECT ts FROM a UNION ALL SELECT ts FROM a WITH PACE ON max(a.ts, a.x) 3", "one column of all streams"),
+        ("SELECT ts FROM a UNION ALL SELECT ts FROM a WITH PACE ON ts soon", "is no length"),
+        ("SELECT ts FROM a UNION ALL SELECT ts FROM a WITH PACE ON tz 3", "no column 'tz'"),
+        ("SELECT ts FROM a WITH PACE ON ts 3", "WITH"),
+    ],
+)
+def test_a_pace_that_is_wrong_says_where(text: str, fact: str) -> None:
+    engine = ms.Engine(host="local")
+    engine.stream("a", [{"ts": 1, "x": 1}], progress=ms.ordered("ts"))
+    with pytest.raises(ms.SqlError, match=fact):
+        engine.sql(text)

@@ -223,13 +223,24 @@ class SelectQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PaceClause:
+    """`WITH PACE ON max(a.ts, b.ts) 1 MINUTE HEADROOM 10 SECONDS`."""
+
+    piece: Piece
+    column: Name
+    within: Length
+    headroom: Length | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetUnion:
-    """`… UNION [ALL] …`: rows of both, without ALL each once."""
+    """`… UNION [ALL] …`: rows of both, without ALL each once; with a pace, those that are not too late."""
 
     piece: Piece
     left: Query
     right: Query
     distinct: bool
+    pace: PaceClause | None = None
     ctes: tuple[tuple[Name, Query], ...] = ()
 
 
