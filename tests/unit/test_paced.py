@@ -184,3 +184,34 @@ def test_a_pace_that_is_wrong_says_where(text: str, fact: str) -> None:
     engine.stream("a", [{"ts": 1, "x": 1}], progress=ms.ordered("ts"))
     with pytest.raises(ms.SqlError, match=fact):
         engine.sql(text)
+
+
+@pytest.mark.parametrize("host", ["in memory", "durable"])
+def test_a_thrifty_join_tells_the_dense_side_what_finds_no_partner(host: str, tmp_path: Path) -> None:
+    sensors = [{"ts": ts, "k": k, "speed": 50} for ts in range(600) for k in range(4)]
+    probes = [{"ts": ts, "k": ts % 4, "probe": 60} for ts in (5, 130, 131, 420, 599)]
+    found: dict[bool, Any] = {}
+    for thrifty in (False, True):
+        options = {"checkpoint": tmp_path / str(thrifty), "partitions": 3} if host == "durable" else {}
+        engine = ms.Engine(host="local", **options)
+        dense = engine.stream("dense", sensors, progress=ms.ordered("ts"), epoch_rows=100)
+        sparse = engine.stream("sparse", probes, progress=ms.ordered("ts"))
+        averages = dense.window("ts", range=10).group_by("k").agg(speed=ms.avg("speed"))
+        others = sparse.window("ts", range=10).group_by("k").agg(probe=ms.avg("probe"))
+        query = averages.join(others, on=["k", "window_end"], within=0, time="window_end", thrifty=thrifty).named("q")
+        started = engine.start(ms.available_now(), end_of_stream=True)
+        started.await_termination()
+        report = started.progress["queries"]["q"]
+        found[thrifty] = sorted(map(freeze, query.table().to_pylist())), report["books"]
+
+    assert found[False][0] == found[True][0]
+    assert 5 == len(found[True][0])
+    assert 0 == found[False][1]["guarded"] == found[True][1]["unaccounted"]
+    assert found[True][1]["guarded"] > 1200
+
+
+def test_only_a_join_of_the_same_time_can_be_thrifty() -> None:
+    stream = ms.Engine(host="local").stream("cars", READINGS[:20], progress=ms.ordered("ts"))
+    for options in ({"within": 3}, {"within": 0, "how": "left"}):
+        with pytest.raises(ms.PlanError, match="can be thrifty"):
+            stream.join(stream, on="sensor", thrifty=True, **options)

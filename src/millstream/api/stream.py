@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.api.foreign_words import refuse_word
 from millstream.api.operations.as_of import as_of_node
 from millstream.api.operations.enrich import enrich_node
-from millstream.api.operations.join import Keys, join_node, left_alone
+from millstream.api.operations.join import Keys, join_node, left_alone, thrifty_join
 from millstream.api.operations.paced import compute_node, pace_node
 from millstream.api.operations.top import Columns, top_node
 from millstream.api.operations.whole_rows import whole_rows_node
@@ -151,6 +151,7 @@ class Stream:
         window: Any = None,
         time: str | tuple[str, str] | None = None,
         where: str | None = None,
+        thrifty: bool = False,
     ) -> Query:
         """Pairs of rows of two streams: `bids.join(asks, on="item", within="5 minutes")`.
 
@@ -163,12 +164,14 @@ class Stream:
         where           any other condition on the columns of the pair. Names that both sides have become
                         `left_…` and `right_…`; a key with one name is one column. A semi or anti join returns
                         the left side, with its own names.
+        thrifty         tell each side which of its rows find no partner, because the other side is complete there and
+                        has none. For inner joins with a `window`, or `within=0`, of which one side is sparse and ahead.
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
             condition=None if where is None else lambda pair: condition(where, pair, self.engine.settings),
         )  # fmt: skip
-        return self._query(left_alone(made))
+        return self._query(left_alone(thrifty_join(made) if thrifty else made))
 
     def join_as_of(
         self,

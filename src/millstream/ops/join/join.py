@@ -28,6 +28,7 @@ from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.spec import JoinSpec
+from millstream.ops.join.thrifty import gaps
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
@@ -45,11 +46,22 @@ class Join(Operator):
         super().__init__(ports=2)
         self.spec = spec
         self.leaving = Leaving(spec)
+        self.speaks = spec.thrifty
         self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
 
     def promises(self) -> Progress:
         """Bounds on the attributes of both sides, alone and together, and on what must be equal."""
         return promised(self.spec.shape, self.progress)
+
+    def ignores(self) -> Mapping[int, Records]:
+        """Where one side is complete and empty, rows of the other."""
+        near = self.spec.near
+        if near is None or not self.spec.thrifty:
+            return {}
+        bounds = [self.progress[side].bound(near.names[side]) for side in (0, 1)]
+        held = [[opened(one, side, self.spec.layout).run.at for _, one in of_side(self.store, side)] for side in (0, 1)]
+        found = {side: gaps(near, side, bounds, held[1 - side]) for side in (0, 1)}
+        return {side: records for side, records in found.items() if records}
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Rows of each side that it keeps."""

@@ -70,6 +70,8 @@ class Join(TwoSided):
     schema: pa.Schema
     nulls_equal: bool = False
     """Is a null key equal to a null key, as in set operations?"""
+    thrifty: bool = False
+    """Does it tell a side what finds no partner, because the other side is complete and has nothing there?"""
 
     def words(self) -> list[str]:
         """What must hold of a pair, and how near its rows must be."""
@@ -214,7 +216,16 @@ class Join(TwoSided):
 
     def says(self) -> Iterator[Any]:
         """All but the inputs, the condition however it was spelled."""
-        yield from (self.how, self.keys, self.time, self.columns, self.schema, self.domain, self.nulls_equal)
+        yield from (
+            self.how,
+            self.keys,
+            self.time,
+            self.columns,
+            self.schema,
+            self.domain,
+            self.nulls_equal,
+            self.thrifty,
+        )
         yield meaning(self.condition)
 
     def _shown(self, ticks: int | None) -> str:

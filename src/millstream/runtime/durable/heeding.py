@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from millstream.core.domain import BOTTOM
-from millstream.core.feedback import Records, compact
+from millstream.core.feedback import Records, common
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
@@ -51,13 +52,14 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
 
 
 def _found(host: DurableHost) -> dict[str, dict[int, Records]]:
-    """By node key and port: what operators have found out that they ignore, each of its own partition."""
+    """By node key and port: what operators have found out that they ignore, in all their partitions."""
     out: dict[str, dict[int, Records]] = {}
     for key, partitions in host.ledger.facts.items():
-        for stores in partitions.values():
-            for port, plain in stores.get(0, {}).get(IGNORES, {}).items():
-                mine = out.setdefault(key, {})
-                mine[int(port)] = compact([*mine.get(int(port), ()), *records_from(plain)])
+        said = [stores[0][IGNORES] for stores in partitions.values() if IGNORES in stores.get(0, {})]
+        if said:
+            parts = [{int(port): records_from(plain) for port, plain in one.items()} for one in said]
+            ports = set.intersection(*(set(one) for one in parts))
+            out[key] = {port: reduce(common, [one[port] for one in parts]) for port in sorted(ports)}
     return out
 
 
