@@ -40,6 +40,7 @@ from millstream.api.functions import (
     var_pop,
     variance,
 )
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.progress import (
     bounded_disorder,
     embedded,
@@ -110,6 +111,7 @@ __all__ = [
     "approx_distinct",
     "approx_heavy_hitters",
     "approx_quantile",
+    "assumed",
     "available_now",
     "avg",
     "bool_and",
@@ -118,6 +120,8 @@ __all__ = [
     "compact",
     "count",
     "count_distinct",
+    "demanded",
+    "desired",
     "embedded",
     "every",
     "files",

@@ -22,6 +22,7 @@ from millstream.core.pattern import (
     ValuePattern,
     value_intersects,
     value_matches,
+    value_meet,
     value_subsumes,
 )
 from millstream.core.punctuation import Punctuation
@@ -72,6 +73,21 @@ def test_a_value_pattern_subsumes_another_iff_it_has_all_its_values(outer: Value
 @given(value_patterns, value_patterns)
 def test_value_patterns_intersect_iff_they_share_a_value(one: ValuePattern, other: ValuePattern) -> None:
     assert bool(members(one) & members(other)) == value_intersects(one, other)
+
+
+@given(value_patterns, value_patterns)
+def test_the_meet_of_value_patterns_has_the_values_of_both(one: ValuePattern, other: ValuePattern) -> None:
+    both = value_meet(one, other)
+
+    assert members(one) & members(other) == (set() if both is None else members(both))
+
+
+@given(patterns, patterns)
+def test_the_meet_of_patterns_matches_the_rows_that_both_match(one: Pattern, other: Pattern) -> None:
+    both = one.meet(other)
+    expected = [row for row in ROWS if one.matches(row) and other.matches(row)]
+
+    assert expected == [row for row in ROWS if both is not None and both.matches(row)]
 
 
 @given(patterns)

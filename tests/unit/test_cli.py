@@ -326,6 +326,13 @@ def test_the_demo_finds_the_batch_answer() -> None:
     assert "identical" in out
 
 
+def test_the_speed_map_shows_what_it_would_without_feedback() -> None:
+    code, out, _ = call("demo", "speed-map", "--pace", 0)
+
+    assert 0 == code
+    assert "the same as those" in out
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_stop_at_the_end_of_an_epoch(script: Path, sent: signal.Signals, code: int) -> None:
     script.write_text(

@@ -13,10 +13,12 @@ LAYERS_OF_ONE_THING = {
     *(
         "Answers",
         "AsOf",
+        "Compute",
         "Distinct",
         "Enrich",
         "Join",
         "Matches",
+        "Pace",
         "Project",
         "Select",
         "SharedJoin",

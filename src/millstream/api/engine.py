@@ -376,6 +376,7 @@ class Engine(LiveChanges):
         new = [self.host_query(key, query) for key, query in self._queries.items() if key not in self.host.queries]
         names = [source.name for query in new for source in nodes.sources(query.node)]
         self.host.add(new, {name: self._sources[name] for name in names})
+        self._live.speak()
 
     def on_epoch(self, fn: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
         """Call `fn(report)` after each epoch, in the thread of the run. The report is the same as `run.progress`.

@@ -16,6 +16,7 @@ from millstream.runtime.query import HostQuery
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
+    from millstream.api.operations.feedback import Sent
     from millstream.api.query import Query
     from millstream.runtime.run import Run
 
@@ -31,6 +32,7 @@ class Live:
         self._engine = engine
         self._come: list[Query] = []
         self._gone: list[str] = []
+        self._said: list[Sent] = []
         self._deep = 0
         self.between_epochs = False
         """Is the run itself asking, between two epochs? Then it makes the change at once."""
@@ -66,6 +68,36 @@ class Live:
         elif query.name in self._engine.host.queries:
             self._gone.append(query.name)
             self._make()
+
+    def say(self, sent: Sent) -> None:
+        """A reader has sent feedback. To a query that has not been handed over it goes together with that."""
+        name = sent.query.name
+        if name is None or self._engine._queries.get(name) is not sent.query:
+            raise PlanError("feedback is sent to a query that runs", hint='Name it first: query.named("q").')
+        if name not in self._engine.host.queries:
+            self._said.append(sent)
+            return
+        self._tell([sent])
+
+    def speak(self) -> None:
+        """Send what waited for queries to be handed over."""
+        said, self._said = self._said, []
+        if said:
+            self._tell(said)
+
+    def withdraw(self, sent: Sent) -> None:
+        """A reader takes back what it said."""
+        self._said = [one for one in self._said if one is not sent]
+        if sent.numbers:
+            self._submit(Change(cancel=sent.numbers))
+
+    def _tell(self, said: list[Sent]) -> None:
+        messages = [(one.query.name or "", feedback) for one in said for feedback in one.bound]
+        change, at = Change(send=messages), 0
+        for one in said:
+            one.told(change, at)
+            at += len(one.bound)
+        self._submit(change)
 
     def replace(self, query: Query, other: Query) -> Query:
         """Another query takes over the name, and the sinks unless it has its own."""

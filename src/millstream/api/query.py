@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from millstream.api.operations.feedback import Said, Sent, send
 from millstream.api.output import Output
 from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
@@ -65,6 +66,21 @@ class Query(Output, Stream):
         times = node.times() if isinstance(node, nodes.Join) else None
         kind = node.schema.field("window_start") if times is None else node.inputs[0].schema.field(times[0])
         return edge_value(since, kind.type)
+
+    def feedback(self, said: Said) -> Sent:
+        """Tell the query's operators what its reader ignores, from the next epoch on; see docs/guide/feedback.md.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> rows = [{"ts": 1, "road": 5}, {"ts": 2, "road": 84}]
+        >>> query = engine.stream("cars", rows, progress=ms.ordered("ts")).where("ts > 0").named("q")
+        >>> handle = query.feedback(ms.assumed(road=84, ttl=10))
+        >>> engine.start(ms.available_now()).await_termination()
+        True
+        >>> query.table().to_pylist(), handle.in_force
+        ([{'ts': 1, 'road': 5}], True)
+        """
+        return send(self, said)
 
     def replace(self, other: Query) -> Query:
         """Have another query run under this name, from the next epoch on; sinks stay, unless the other has its own."""

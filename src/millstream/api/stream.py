@@ -10,7 +10,8 @@ import pyarrow as pa
 from millstream.api.foreign_words import refuse_word
 from millstream.api.operations.as_of import as_of_node
 from millstream.api.operations.enrich import enrich_node
-from millstream.api.operations.join import Keys, join_node, left_alone
+from millstream.api.operations.join import Keys, join_node, left_alone, thrifty_join
+from millstream.api.operations.paced import compute_node, pace_node
 from millstream.api.operations.top import Columns, top_node
 from millstream.api.operations.whole_rows import whole_rows_node
 from millstream.api.operations.window import check_flush, make_windows
@@ -101,6 +102,45 @@ class Stream:
         every = (self.node, *(other.node for other in others))
         return self._query(nodes.Union(inputs=every, schema=self.schema))
 
+    def pace(self, *others: Stream, on: str, within: Any, headroom: Any = None) -> Query:
+        """The rows of all streams that are no more than `within` behind the greatest value of `on` that has come.
+
+        Streams that fall behind are told what is too late for them, so that they need not work on it. While they work,
+        time goes on: with `headroom`, about the length of an epoch, they are told that much more.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> fast = engine.stream("fast", [{"ts": 1}, {"ts": 9}], progress=ms.ordered("ts"))
+        >>> slow = engine.stream("slow", [{"ts": 2}, {"ts": 8}], progress=ms.ordered("ts"))
+        >>> query = fast.pace(slow, on="ts", within=3).named("q")
+        >>> engine.start(ms.available_now()).await_termination()
+        True
+        >>> query.table()["ts"].to_pylist()
+        [9, 8]
+        """
+        return self._query(pace_node(self, others, on, within, headroom))
+
+    def compute(
+        self, function: Callable[[pa.Table], Any], columns: pa.Schema | str, *, cost: int = 1, budget: int | None = None
+    ) -> Query:
+        """Columns that a function makes of a table of rows, one value a row: for imputation and look-ups.
+
+        `budget` is what may be spent in an epoch, and `cost` what a row costs: rows beyond that wait for the next
+        epochs, and punctuation waits behind them. Rows that nobody reads any more are dropped while they wait.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> cars = engine.stream(
+        ...     "cars", [{"ts": 1, "speed": None}], schema="ts BIGINT, speed BIGINT", progress=ms.ordered("ts")
+        ... )
+        >>> query = cars.compute(lambda rows: {"speed": [50] * len(rows)}, "speed BIGINT", budget=10).named("q")
+        >>> engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        True
+        >>> query.table().to_pylist()
+        [{'ts': 1, 'speed': 50}]
+        """
+        return self._query(compute_node(self, function, columns, cost, budget))
+
     def join(
         self,
         other: Stream,
@@ -111,6 +151,7 @@ class Stream:
         window: Any = None,
         time: str | tuple[str, str] | None = None,
         where: str | None = None,
+        thrifty: bool = False,
     ) -> Query:
         """Pairs of rows of two streams: `bids.join(asks, on="item", within="5 minutes")`.
 
@@ -123,12 +164,14 @@ class Stream:
         where           any other condition on the columns of the pair. Names that both sides have become
                         `left_…` and `right_…`; a key with one name is one column. A semi or anti join returns
                         the left side, with its own names.
+        thrifty         tell each side which of its rows find no partner, because the other side is complete there and
+                        has none. For inner joins with a `window`, or `within=0`, of which one side is sparse and ahead.
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
             condition=None if where is None else lambda pair: condition(where, pair, self.engine.settings),
         )  # fmt: skip
-        return self._query(left_alone(made))
+        return self._query(left_alone(thrifty_join(made) if thrifty else made))
 
     def join_as_of(
         self,

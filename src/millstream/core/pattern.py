@@ -164,6 +164,29 @@ def value_intersects(a: ValuePattern, b: ValuePattern) -> bool:
     return not lows or not highs or max(lows) < min(highs)
 
 
+def value_meet(a: ValuePattern, b: ValuePattern) -> ValuePattern | None:
+    """The values that are in both; None if none is.
+
+    >>> value_meet(UpTo(5), From(3)), value_meet(UpTo(5), OneOf(frozenset({4, 7}))), value_meet(UpTo(5), Equal(5))
+    (Between(low=3, high=5), Equal(value=4), None)
+    """
+    if isinstance(a, AnyValue) or isinstance(b, AnyValue):
+        return b if isinstance(a, AnyValue) else a
+    for one, other in ((a, b), (b, a)):
+        points = _points(one)
+        if points is not None:
+            left = frozenset(value for value in points if value_matches(other, value))
+            return None if not left else Equal(*left) if len(left) == 1 else OneOf(left)
+    if not value_intersects(a, b):
+        return None
+    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
+    low = a_low if b_low is None else b_low if a_low is None else max(a_low, b_low)
+    high = a_high if b_high is None else b_high if a_high is None else min(a_high, b_high)
+    if low is None or high is None:
+        return UpTo(high) if low is None else From(low)
+    return Between(low, high)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One pattern per attribute; attributes not named match anything.
@@ -204,9 +227,55 @@ class Pattern:
         shared = self.attributes.keys() & other.attributes.keys()
         return all(value_intersects(self.on(name), other.on(name)) for name in shared)
 
+    def meet(self, other: Pattern) -> Pattern | None:
+        """The pattern of the rows that match both; None if no row can.
+
+        >>> both = Pattern({"a": UpTo(5)}).meet(Pattern({"a": From(3), "b": Equal(1)}))
+        >>> str(both), Pattern({"a": UpTo(5)}).meet(Pattern({"a": From(5)}))
+        ('a in [3, 5), b = 1', None)
+        """
+        out = dict(self.attributes)
+        for name, value in other.attributes.items():
+            found = value_meet(self.on(name), value)
+            if found is None:
+                return None
+            out[name] = found
+        return Pattern(out)
+
+    def renamed(self, names: Mapping[str, str]) -> Pattern | None:
+        """The same of other columns; None if it speaks of one that has no other name.
+
+        Two columns may be copies of one: then both patterns hold of that one.
+
+        >>> both = Pattern({"x": UpTo(5), "y": From(3)}).renamed({"x": "a", "y": "a"})
+        >>> str(both), both.renamed({"b": "c"})
+        ('a in [3, 5)', None)
+        """
+        out: Pattern | None = Pattern()
+        for name, value in self.attributes.items():
+            if name not in names or out is None:
+                return None
+            out = out.meet(Pattern({names[name]: value}))
+        return out
+
     def __str__(self) -> str:
         """As written in a transcript; `*` is the pattern of every row."""
         return ", ".join(f"{name} {p}" for name, p in self.attributes.items()) or "*"
+
+
+def ends_of(pattern: ValuePattern) -> tuple[int | None, int | None] | None:
+    """The whole numbers of a pattern as a range, from the first to below the last; None if they are none.
+
+    >>> ends_of(OneOf(frozenset({3, 4}))), ends_of(From(3)), ends_of(OneOf(frozenset({3, 5}))), ends_of(ANY)
+    ((3, 5), (3, None), None, (None, None))
+    """
+    points = _points(pattern)
+    if points is not None:
+        if not all(type(one) is int for one in points) or max(points) - min(points) >= len(points):
+            return None
+        return min(points), max(points) + 1
+    low, high = _range(pattern)
+    return (low, high) if all(one is None or type(one) is int for one in (low, high)) else None
 
 
 def _points(pattern: ValuePattern) -> frozenset[Any] | None:

@@ -33,7 +33,8 @@ class Ingest(Operator):
         super().__init__()
         self.generator = generator
         self.domains = domains
-        self._seen = Seen()
+        self.seen = Seen()
+        """What the rows of the epoch show of the progressing attribute."""
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         attribute = self.generator.attribute if self.generator else None
@@ -48,7 +49,7 @@ class Ingest(Operator):
             rows = rows.filter(pa.array(~far))
         rows = self._set_late_apart(rows)
         if self.generator is not None:
-            self._seen = observe(self.generator, rows)
+            self.seen = observe(self.generator, rows)
         return [rows]
 
     def _set_late_apart(self, rows: pa.Table) -> pa.Table:
@@ -69,10 +70,10 @@ class Ingest(Operator):
         if self.generator is None:
             promises = list(supplied)
         else:
-            seen = dataclasses.replace(self._seen, supplied=supplied)
+            seen = dataclasses.replace(self.seen, supplied=supplied)
             state = self.store.facts.get("generator", {})
             self.store.facts["generator"], promises = self.generator.step(state, seen, now)
-        self._seen = Seen()
+        self.seen = Seen()
         for promise in promises:
             self.meter.punctuations += progress.accept(promise)
         return progress

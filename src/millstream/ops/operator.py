@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.feedback import Records
 from millstream.core.pattern import Pattern, UpTo
 from millstream.core.progress import Progress
 from millstream.kernels.expressions.evaluate import Computed
@@ -22,6 +23,7 @@ from millstream.kernels.group import tuples
 from millstream.kernels.lookup import Lookup
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import ordered_columns
+from millstream.ops.guard import Guards, wanted
 from millstream.ops.turn import Turn
 from millstream.state.store import Segment, Store
 
@@ -38,6 +40,9 @@ class Meter:
     outside: int = 0
     """Rows that belong to no window: in a gap between windows, or before the declared start."""
     guarded: int = 0
+    """Rows that were dropped because all who read what becomes of them ignore it."""
+    withheld: int = 0
+    """Results that did not leave, for the same reason."""
     accepted: int = 0
     """Rows that an operator has put into its state or has answered at once; counted where it does so. A row that
     goes on as it came is no longer counted."""
@@ -98,6 +103,12 @@ class Operator(ABC):
     in_order: bool = True
     """Does it matter in which order the rows of an epoch come?"""
 
+    guards: Guards | None = None
+    """What is left out in this epoch; None: nothing."""
+
+    speaks: bool = False
+    """Does it find out itself what it ignores of its inputs? Then a host asks it at the end of each epoch."""
+
     holds_back: bool = False
     """May results stay though they could leave? Then a host lets them go with `release`, and asks for promises anew."""
 
@@ -150,8 +161,27 @@ class Operator(ABC):
     def take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         """Rows arrive at a port; what can leave at once is returned."""
         self.meter.rows_in += rows.num_rows
+        if self.guards is not None:
+            rows = self.let_in(port, rows)
         out = self._take(port, rows) if rows.num_rows else []
         return self._leave(out)
+
+    def let_in(self, port: int, rows: pa.Table) -> pa.Table:
+        """The rows that come in at a port and are not ignored; the others are counted as guarded."""
+        records = () if self.guards is None else self.guards.inputs.get(port, ())
+        keep = wanted(records, rows) if records and rows.num_rows else None
+        if keep is None:
+            return rows
+        left = rows.filter(pa.array(keep))
+        self.meter.guarded += rows.num_rows - left.num_rows
+        return left
+
+    def ignores(self) -> Mapping[int, Records]:
+        """By port: what it will drop from now on, whatever comes. What it once has said stays true."""
+        return {}
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Forget, of what is held, rows of a port that nobody has any use for. To keep them is not wrong."""
 
     def advance(self, port: int, progress: Progress) -> list[pa.Table]:
         """A port's progress is now this (never less than before); what it lets go is returned."""
@@ -217,12 +247,25 @@ class Operator(ABC):
         """Bring the meter's gauges up to date; a host calls it when somebody wants to see them."""
 
     def _leave(self, tables: list[pa.Table]) -> list[pa.Table]:
+        if self.guards is not None and self.guards.output:
+            tables = [self._let_out(table, self.guards) for table in tables]
         out = [table for table in tables if table.num_rows]
         meter = self.meter
         meter.rows_out += sum(table.num_rows for table in out)
         meter.peak_rows = max(meter.peak_rows, self.store.rows)
         meter.peak_bytes = max(meter.peak_bytes, self.store.nbytes)
         return out
+
+    def _let_out(self, rows: pa.Table, guards: Guards) -> pa.Table:
+        keep = wanted(guards.output, rows) if rows.num_rows else None
+        if keep is None:
+            return rows
+        left = rows.filter(pa.array(keep))
+        if guards.makes_rows:
+            self.meter.withheld += rows.num_rows - left.num_rows
+        else:
+            self.meter.guarded += rows.num_rows - left.num_rows
+        return left
 
 
 def says_of_groups(progress: Progress, attribute: str, names: tuple[str, ...]) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import END
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import of_attribute
 from millstream.kernels.ticks import to_ticks
+from millstream.ops.guard import wanted
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
@@ -34,6 +38,20 @@ class Sort(Operator):
             self.store.add(Segment({_HELD: rows}, int(ticks.min()), int(ticks.max())))
             self.meter.accepted += rows.num_rows
         return []
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows that it holds."""
+        kept: list[Segment] = []
+        for segment in self.store.segments:
+            rows = segment.tables[_HELD]
+            keep = wanted(ignored.get(0, ()), rows)
+            left = rows if keep is None else rows.filter(pa.array(keep)).combine_chunks()
+            self.meter.accepted -= rows.num_rows - left.num_rows
+            self.meter.guarded += rows.num_rows - left.num_rows
+            if left.num_rows:
+                ticks = to_ticks(left[self.attribute])
+                kept.append(segment if keep is None else Segment({_HELD: left}, int(ticks.min()), int(ticks.max())))
+        self.store.replace(kept)
 
     def promises(self) -> Progress:
         """Its own attribute's bound and no more: rows that other promises speak of may still be held here."""

@@ -1,4 +1,4 @@
-"""Changes to a run: queries that come and go while it is at work. They take effect between two epochs."""
+"""Changes to a run: queries come and go, and readers send feedback, while it is at work; between two epochs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.core.errors import MillstreamError
+from millstream.core.feedback import Feedback
 from millstream.runtime.query import HostQuery
 
 
 @dataclass(slots=True)
 class Change:
-    """Queries to run from the next epoch on, and queries to run no longer."""
+    """Queries to run from the next epoch on, and queries to run no longer; feedback to heed, and to heed no longer."""
 
     add: Sequence[HostQuery] = ()
     sources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     remove: Sequence[str] = ()
+    send: Sequence[tuple[str, Feedback]] = ()
+    """Feedback, each over the rows of a query."""
+    cancel: Sequence[int] = ()
+    """Feedback to withdraw, by number."""
+    numbers: list[int] = field(default_factory=list[int])
+    """Of the feedback that was sent, once it is in force."""
     done: threading.Event = field(default_factory=threading.Event)
     error: MillstreamError | None = None
     """Why it was refused, if it was; then nothing has changed."""

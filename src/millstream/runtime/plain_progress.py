@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from millstream.core.feedback import Records
 from millstream.core.pattern import Between, Equal, From, OneOf, Pattern, UpTo, ValuePattern
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
@@ -23,6 +25,16 @@ def pattern_plain(pattern: Pattern) -> dict[str, Any]:
 def pattern_from(fields: dict[str, Any]) -> Pattern:
     """The pattern that `pattern_plain` was given."""
     return Pattern({name: _FORMS[form](*values) for name, (form, *values) in fields.items()})
+
+
+def records_plain(records: Records) -> list[dict[str, Any]]:
+    """Records of feedback as plain values."""
+    return [pattern_plain(one) for one in records]
+
+
+def records_from(fields: Iterable[dict[str, Any]]) -> Records:
+    """The records that `records_plain` was given."""
+    return tuple(pattern_from(one) for one in fields)
 
 
 def progress_plain(progress: Progress) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def expression(text: str, schema: pa.Schema, settings: Settings = PLAIN) -> Expr
     millstream.core.errors.ExpressionError: prize > 1 names the unknown column "prize"
     Hint: Did you mean "price"? Known: price.
     """
-    return _meant(_parse(text), text, schema, settings)
+    return _meant(parsed(text), text, schema, settings)
 
 
 def named_expression(text: str, schema: pa.Schema, settings: Settings = PLAIN) -> tuple[str, Expression]:
@@ -41,7 +41,7 @@ def named_expression(text: str, schema: pa.Schema, settings: Settings = PLAIN) -
     >>> named_expression("price * 2 AS twice", pa.schema({"price": pa.int64()}))[0]
     'twice'
     """
-    tree = _parse(text)
+    tree = parsed(text)
     if isinstance(tree, exp.Alias):
         inner = _meant(tree.this, _without_name(text), schema, settings)
         return tree.alias, inner
@@ -98,7 +98,8 @@ def _is_aggregate(call: exp.Anonymous) -> bool:
     return call.name.lower() in AGGREGATES | OTHER_AGGREGATES
 
 
-def _parse(text: str) -> exp.Expr:
+def parsed(text: str) -> exp.Expr:
+    """The tree of an expression."""
     if not isinstance(text, str) or not text.strip():
         raise ExpressionError(f"{text!r} is not an SQL expression", hint='Write one as text: "price > 10".')
     try:

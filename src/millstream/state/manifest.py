@@ -91,6 +91,9 @@ class Manifest:
     handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
     """By stream of late or rejected rows: those that the next epoch reads."""
 
+    feedback: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What readers ignore from the next epoch on, and what operators do about it."""
+
     def files(self) -> Iterator[Written]:
         """Every file that it needs: of state, of tables, of rows that are handed on."""
         for segment in self.segments:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, SchemaError, nearest
 from millstream.core.expression import Expression
+from millstream.core.promise.near import Reach
 from millstream.kernels.group import check_groupable
 from millstream.kernels.same import alike
 from millstream.kernels.ticks import domain_of
@@ -47,6 +48,17 @@ def join_node(
     columns = paired(left.schema, right.schema, [pair for pair in keys if pair[0] == pair[1]])
     near, domain = _near(left, right, within, window, time)
     return built((left.node, right.node), kind, keys, near, domain, columns, condition)
+
+
+def thrifty_join(node: nodes.Join) -> nodes.Join:
+    """The same, if it can tell what finds no partner."""
+    near = nodes.near_of(node)
+    if node.how != "inner" or near is None or near.reach != Reach(0, 0):
+        raise PlanError(
+            "only an inner join of rows of the same time, or of the same window, can be thrifty",
+            hint='Give it a window, as in join(other, on="k", window="1 minute", thrifty=True), or within=0.',
+        )
+    return replace(node, thrifty=True)
 
 
 def left_alone(node: nodes.Join) -> nodes.Node:

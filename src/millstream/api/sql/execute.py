@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.output import Output
 from millstream.api.query import Query
 from millstream.api.sql.blame import at, refuse_problems
@@ -14,7 +15,15 @@ from millstream.api.sql.lower_side import side_output, whole_side
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
 from millstream.sql.grammar.read_statement import read
-from millstream.sql.grammar.statements import CreateStream, CreateTable, CreateView, FromSide, Insert, Statement
+from millstream.sql.grammar.statements import (
+    CreateStream,
+    CreateTable,
+    CreateView,
+    FromSide,
+    Insert,
+    SendFeedback,
+    Statement,
+)
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -57,6 +66,8 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
             case CreateView():
                 with Catalog(engine).unless_wrong():
                     query = _view(engine, statement)
+            case SendFeedback():
+                return _send(engine, statement)
             case Insert() if statement.format is not None and (side := whole_side(statement.query)) is not None:
                 return into_side(engine, statement, side)
             case Insert():
@@ -68,6 +79,20 @@ def perform(engine: Engine, statement: Statement, *, name: str | None = None) ->
             "this statement nests too deeply", "Compute a part of it in a sub-query or a view."
         ) from None
     return query if name is None else query.named(name)
+
+
+def _send(engine: Engine, statement: SendFeedback) -> Query:
+    """The query that feedback was sent to."""
+    name, problems = statement.query.text, list[Problem]()
+    query = engine._queries.get(name)
+    if query is None:
+        known = nearest(name, engine._queries) if engine._queries else "There is none."
+        raise statement.query.piece.error(f'there is no query "{name}"', known)
+    say = {"assumed": assumed, "desired": desired, "demanded": demanded}[statement.intent]
+    with at(statement.condition, problems):
+        query.feedback(say(str(statement.condition), ttl=statement.epochs))
+    refuse_problems(problems)
+    return query
 
 
 def _view(engine: Engine, statement: CreateView) -> Query:

@@ -60,6 +60,15 @@ def _lowered(engine: Engine, query: sql.Query, known: Local) -> Query:
             return _Lowering(engine, known).select(query)
 
 
+def _paced(left: Query, right: Query, pace: sql.PaceClause) -> Query:
+    problems: list[Problem] = []
+    with at(pace.piece, problems):
+        headroom = None if pace.headroom is None else pace.headroom.value
+        return left.pace(right, on=pace.column.text, within=pace.within.value, headroom=headroom)
+    refuse_problems(problems)
+    raise AssertionError
+
+
 def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) -> Query:
     problems: list[Problem] = []
     sides: list[Query] = []
@@ -83,6 +92,8 @@ def _of_two(engine: Engine, query: sql.SetUnion | sql.SetCompare, local: Local) 
             for node in (made.node, *nodes.inputs(made.node)):
                 engine.placed(node, query.piece)
             return made
+        if query.pace is not None:
+            return _paced(left, right, query.pace)
         both = left.union(right)
         if not query.distinct:
             return both

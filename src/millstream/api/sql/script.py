@@ -17,7 +17,7 @@ from millstream.api.sql.lower_side import whole_side
 from millstream.core.errors import MillstreamError, SqlError
 from millstream.core.problem import Problem
 from millstream.sql.grammar.read_statement import read_one
-from millstream.sql.grammar.statements import CreateStream, CreateTable, CreateView, Insert, Statement
+from millstream.sql.grammar.statements import CreateStream, CreateTable, CreateView, Insert, SendFeedback, Statement
 from millstream.sql.grammar.text import statements
 from millstream.state.paths import identity, local_path
 
@@ -163,6 +163,8 @@ def _kind(statement: Statement) -> tuple[str, str]:
             return "table", statement.name.text
         case CreateView():
             return "view", statement.name.text
+        case SendFeedback():
+            return "feedback", statement.query.text
         case Insert():
             return "query", ""
 

@@ -9,6 +9,7 @@ from typing import ClassVar, TypeAlias
 from millstream.core.contract import form
 from millstream.core.domain import BOTTOM, LONGEST, Domain
 from millstream.core.errors import WindowError
+from millstream.core.pattern import Pattern, ValuePattern
 from millstream.core.progress import Progress
 from millstream.core.punctuation import Punctuation
 
@@ -88,6 +89,10 @@ class Window(ABC):
         Nothing is known of the ids of windows to come; but one that ends at or below the bound is out.
         """
         return {"window_end": bound + 1}
+
+    def within(self, said: Pattern) -> ValuePattern | None:
+        """The values all of whose windows match what is said of the window columns; None if that cannot be said."""
+        return None
 
     def promised(self, attribute: str, groups: tuple[str, ...], now: Progress, rows: int) -> Progress:
         """What follows for the results from what is promised of the rows; `rows` have come."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 from millstream.core.contract import form
 from millstream.core.domain import Domain
 from millstream.core.errors import WindowError
+from millstream.core.pattern import ANY, Between, From, Pattern, UpTo, ValuePattern, ends_of
 from millstream.core.window.base import WINDOW_COLUMNS, Length, Window, positive
 
 _MOST = 10**9  # windows that a row can be in
@@ -98,11 +99,56 @@ class Sliding(Window):
         """All columns of a window progress as the attribute does."""
         return form.WindowAggregate(attribute, WINDOW_COLUMNS, groups)
 
+    def within(self, said: Pattern) -> ValuePattern | None:
+        """A range: from where the first matching window is the first of a row, to where the last is the last.
+
+        >>> from millstream.core.pattern import Equal
+        >>> window = Sliding(size=10, slide=4)
+        >>> window.within(Pattern({"window_id": UpTo(3)})), window.within(Pattern({"window_id": From(3)}))
+        (UpTo(bound=6), From(bound=12))
+        >>> (
+        ...     window.within(Pattern({"window_id": Equal(3)})) is None,
+        ...     Sliding(size=4, slide=4).within(Pattern({"window_end": Equal(8)})),
+        ... )
+        (True, Between(low=4, high=8))
+        """
+        low: int | None = None
+        high: int | None = None
+        for name, value in said.attributes.items():
+            found = _wids(name, value, self)
+            if found is None:
+                return None
+            low = max((one for one in (low, found[0]) if one is not None), default=None)
+            high = min((one for one in (high, found[1]) if one is not None), default=None)
+        if low is not None and self.first is not None and low <= self.first:
+            low = None  # there are no windows before
+        least = None if low is None else self.base + low * self.slide
+        beyond = None if high is None else self.base + (high + 1) * self.slide - self.size
+        if least is None or beyond is None:
+            return ANY if least is beyond else From(least) if beyond is None else UpTo(beyond)
+        return Between(least, beyond) if least < beyond else None
+
     def bounds(self, bound: int) -> dict[str, int]:
         """Those of the first window that is open."""
         wid = self.first_open(bound)
         low, high = self.extent(wid)
         return {"window_id": wid, "window_start": low, "window_end": high}
+
+
+def _wids(name: str, value: ValuePattern, window: Sliding) -> tuple[int | None, int | None] | None:
+    """The windows whose column is within a range, from the first to below the last; None if it is no range."""
+    ends = ends_of(value)
+    if ends is None:
+        return None
+
+    def first(tick: int | None) -> int | None:
+        """The first window whose column is at or above a tick."""
+        if tick is None or name == "window_id":
+            return tick
+        end = tick + (window.size if name == "window_start" else 0)
+        return -((window.base - end) // window.slide) - 1
+
+    return first(ends[0]), first(ends[1])
 
 
 def common_pane(windows: Iterable[Sliding]) -> int:

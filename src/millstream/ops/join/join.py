@@ -7,13 +7,14 @@ that moment and not before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.join import promised
 from millstream.core.promise.near import Reach
@@ -22,10 +23,12 @@ from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
-from millstream.ops.join.held import Held, of_side, opened, tidy
+from millstream.ops.guard import wanted
+from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.spec import JoinSpec
+from millstream.ops.join.thrifty import gaps
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
 
@@ -43,11 +46,34 @@ class Join(Operator):
         super().__init__(ports=2)
         self.spec = spec
         self.leaving = Leaving(spec)
+        self.speaks = spec.thrifty
         self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
 
     def promises(self) -> Progress:
         """Bounds on the attributes of both sides, alone and together, and on what must be equal."""
         return promised(self.spec.shape, self.progress)
+
+    def ignores(self) -> Mapping[int, Records]:
+        """Where one side is complete and empty, rows of the other."""
+        near = self.spec.near
+        if near is None or not self.spec.thrifty:
+            return {}
+        bounds = [self.progress[side].bound(near.names[side]) for side in (0, 1)]
+        held = [[opened(one, side, self.spec.layout).run.at for _, one in of_side(self.store, side)] for side in (0, 1)]
+        found = {side: gaps(near, side, bounds, held[1 - side]) for side in (0, 1)}
+        return {side: records for side, records in found.items() if records}
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows of each side that it keeps."""
+        kept: list[Segment] = []
+        for segment in self.store.segments:
+            side = 0 if SIDES[0] in segment.tables else 1
+            keep = wanted(ignored.get(side, ()), segment.tables[SIDES[side]])
+            if keep is None:
+                kept.append(segment)
+            elif keep.any():
+                kept.append(opened(segment, side, self.spec.layout).where(keep).segment(side, self.spec.layout))
+        self.store.replace(kept)
 
     # --- rows --------------------------------------------------------------------------------------
 

@@ -74,6 +74,8 @@ class JoinSpec(Partners):
     schemas: tuple[pa.Schema, pa.Schema]
     schema: pa.Schema
     nulls_equal: bool = False
+    thrifty: bool = False
+    """Does it tell a side what finds no partner?"""
 
     @property
     def pairs_leave(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding
 from millstream.kernels.ticks import to_ticks, too_far
@@ -196,6 +197,13 @@ class PaneStore(Operator):
         self.meter.punctuations += bool(self.sent)
         self._reflect()
         return []
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Groups that none of its readers asks for, in each part that tells them apart."""
+        for part in self.parts:
+            if isinstance(part, PanePart):
+                part.forget_groups(ignored)
+        self._reflect()
 
     def _reflect(self) -> None:
         """Show the parts' state as one's own."""

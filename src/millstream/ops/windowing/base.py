@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.windows import promised
 from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, marked
 from millstream.kernels.partials import KEY, Bundle, Merged
 from millstream.kernels.ticks import to_ticks, too_far
+from millstream.ops.guard import wanted
 from millstream.ops.operator import Operator, group_bounds, says_of_groups
 from millstream.state.store import Segment
 
@@ -82,6 +85,18 @@ class WindowOperator(Operator):
 
     def _segment(self, bundle: Bundle) -> Segment:
         return as_segment(bundle)
+
+    def forget_groups(self, ignored: Mapping[int, Records]) -> None:
+        """Drop the partials of groups that nobody asks for. Ranges of the attribute are left to punctuation."""
+        records = [one for one in ignored.get(0, ()) if one.attributes.keys() <= set(self.spec.groups)]
+        if not records or not self.store.segments or not self._mergeable():
+            return
+        merged = self.partials.merge(self.bundles())
+        keep = wanted(tuple(records), merged.groups)
+        if keep is not None:
+            bags = {i: keep[self.partials.group_of(merged, bag)] for i, bag in merged.bundle.bags.items()}
+            left = select(merged, keep[merged.group], bags)
+            self.store.replace([self._segment(left)] if left.fixed.num_rows else [])
 
     def promises(self) -> Progress:
         """What its own progress gives."""

@@ -6,11 +6,12 @@ the panes: the pane is then the greatest common divisor of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
@@ -66,6 +67,11 @@ class Paned(WindowOperator):
         if not self.store.segments or not self._crosses(before, now):
             return []
         return self._close(lambda groups: self.bounds(before, groups), lambda groups: self.bounds(now, groups))
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Groups that nobody asks for; not where totals are carried on that have their panes in them."""
+        if type(self) is Paned:
+            self.forget_groups(ignored)
 
     def _close(self, before: GroupBounds, now: GroupBounds) -> list[pa.Table]:
         """Answer the windows that end between two bounds, and forget the panes no open window reaches."""

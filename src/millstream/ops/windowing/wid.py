@@ -6,9 +6,12 @@ right when n is one (tumbling) and wasteful when it is sixty.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, Bundle, Lowered, Merged
@@ -90,6 +93,11 @@ class Wid(ByWindow):
             self.absorb(self.partials.lift(needed if row is None else needed.take(pa.array(row)), wid))
             self.meter.accepted += needed.num_rows if row is None else 1 + int(np.count_nonzero(np.diff(row)))
         return []
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Groups that nobody asks for; a subclass may keep them in other forms, too."""
+        if type(self) is Wid:
+            self.forget_groups(ignored)
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
         """Windows below the first that the bound leaves open."""

@@ -9,9 +9,11 @@ from millstream.plan.nodes.aggregate import (
 from millstream.plan.nodes.answers import Answers
 from millstream.plan.nodes.as_of import AsOf
 from millstream.plan.nodes.base import HoldsBack, Node, Passing, Table, Unary
+from millstream.plan.nodes.compute import Compute
 from millstream.plan.nodes.distinct import Distinct
 from millstream.plan.nodes.enrich import Enrich
 from millstream.plan.nodes.join import JOINS, Band, Join, SameWindow, near_of
+from millstream.plan.nodes.pace import Pace
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
 from millstream.plan.nodes.panes import Panes, Reading
 from millstream.plan.nodes.project import Project
@@ -31,6 +33,7 @@ __all__ = [
     "Answers",
     "AsOf",
     "Band",
+    "Compute",
     "Distinct",
     "Enrich",
     "HoldsBack",
@@ -39,6 +42,7 @@ __all__ = [
     "JoinReading",
     "Matches",
     "Node",
+    "Pace",
     "Panes",
     "Passing",
     "Project",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,11 +15,14 @@ from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
 from millstream.core.domain import Domain, Kind
 from millstream.core.expression import Expression
+from millstream.core.feedback import Response
 from millstream.core.flush import Flush
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise import windows as promise
 from millstream.core.promise.windows import WindowShape
 from millstream.core.window import WHOLE, WINDOW_COLUMNS, Landmark, Rows, Sliding, Window, context
+from millstream.plan import behind_windows
 from millstream.plan.cost import Choice
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.lacking import likely, said_of, unpunctuated
@@ -31,6 +34,7 @@ from millstream.plan.words import either, listed
 
 if TYPE_CHECKING:
     from millstream.plan.hints import Hints
+    from millstream.plan.nodes.source import Source
 
 STRATEGIES = ("auto", "wid", "paned", "differential", "buffered", "adaptive", "bins")
 """How a window aggregate may be computed; the answers are the same."""
@@ -223,6 +227,25 @@ class Aggregate(Unary):
     def promised(self, inputs: Sequence[Progress]) -> Progress:
         """Bounds on the columns of its windows."""
         return promise.promised(WindowShape(self.attribute, self.groups, self.windows), inputs[0])
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By groups and windows, as `behind_windows` says. Results are always looked at, too."""
+        argument = behind_windows.argument_of({one.name: one.arguments for one in self.aggregates})
+        return behind_windows.responds(self, ignored, self.input, argument)
+
+    def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
+        """A window begins no later than its rows, and ends no later than its length after them."""
+        return self.ahead_of(self.input, column, high)
+
+    def ahead_of(self, rows: Node, column: str, high: Callable[[Source], int]) -> int | None:
+        """As `ahead`, where the rows come from another node."""
+        if column in self.groups:
+            return rows.ahead(column, high)
+        if column not in ("window_start", "window_end") or not is_sliding(self):
+            return None
+        found = rows.ahead(self.attribute, high)
+        longest = max(one.size for one in self.windows if isinstance(one, Sliding))
+        return found if found is None or column == "window_start" else found + longest
 
     def copied(self, column: str) -> list[tuple[Node, str]]:
         """A group is copied; all else takes over the bound of the attribute."""

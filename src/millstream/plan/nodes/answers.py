@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,10 @@ import pyarrow as pa
 from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
+from millstream.plan import behind_windows
 from millstream.plan.cost import Choice
 from millstream.plan.horizon import Lag
 from millstream.plan.lag import Promises
@@ -19,6 +22,7 @@ from millstream.plan.nodes.aggregate import Aggregate
 from millstream.plan.nodes.base import Node, Unary
 from millstream.plan.nodes.panes import Panes, Reading
 from millstream.plan.nodes.select import Select
+from millstream.plan.nodes.source import Source
 
 Outlet = int
 """The place of a reading among those of a store."""
@@ -92,6 +96,17 @@ class Answers(Unary):
     def promised(self, inputs: Sequence[Progress]) -> Progress:
         """The aggregate's."""
         return self.of.promised(inputs)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """As the aggregate, of the rows that reach the store; the store leaves out what all its readers ignore."""
+        assert isinstance(self.input, Panes)
+        places = zip(self.of.aggregates, self._reading().aggregates, strict=True)
+        found = {one.name: self.input.aggregates[place].arguments for one, place in places}
+        return behind_windows.responds(self.of, ignored, self.input, behind_windows.argument_of(found))
+
+    def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
+        """The aggregate's."""
+        return self.of.ahead_of(self.input, column, high)
 
     def copied(self, column: str) -> list[tuple[Node, str]]:
         """As in the aggregate, from the rows that reach the store."""

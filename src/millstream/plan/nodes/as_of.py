@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from millstream.core.contract.as_of_form import AsOf as AsOfForm
 from millstream.core.contract.scheme import Scheme
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise import as_of
 from millstream.core.promise.as_of import AsOfShape
 from millstream.plan.horizon import Lag, Part, show_length
 from millstream.plan.lacking import said_of
-from millstream.plan.nodes.base import Node
+from millstream.plan.nodes.base import Node, alike, row_by_row
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import KEPT, all_of, either, listed
@@ -121,6 +123,12 @@ class AsOf(TwoSided):
         found = [one.name for one in self.columns if not one.side and one.column in below]
         partner = [one.name for one in self.columns if one.side and one.column == self.time[1]]
         return tuple([*found, *partner] if self._near() and self.time[0] in below else found)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By the left side's columns. A right row that did not come would give its left rows an older partner."""
+        names = [(one.name, one.column) for one in self.columns if not one.side]
+        below = ignored.renamed(alike(names, self.schema, self.inputs[0].schema))
+        return NOTHING if below is None else row_by_row(below)
 
     def never_null(self, column: str) -> bool:
         """As on the left."""

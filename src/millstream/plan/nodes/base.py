@@ -6,7 +6,7 @@ Only `words` must be written. A node that keeps rows says `stateful`, its contra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -16,6 +16,8 @@ from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress, meet
 from millstream.core.settings import PLAIN
 from millstream.core.window import Window
@@ -190,6 +192,22 @@ class Node(ABC):
         """
         return inputs[0] if len(inputs) == 1 else meet(inputs)
 
+    def responds(self, ignored: Pattern) -> Response:
+        """What its operator does if all who read it ignore these rows of its output.
+
+        What it says must be right whichever of the rows it names do not come: see `core.feedback`.
+        """
+        return NOTHING
+
+    def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
+        """A tick that a column of no row that came so far reaches, from the greatest of each stream.
+
+        None if nobody can know.
+        """
+        found = [at.ahead(name, high) for at, name in self.copied(column)]
+        known = [one for one in found if one is not None]
+        return max(known) if known and len(known) == len(found) else None
+
     def copied(self, column: str) -> list[tuple[Node, str]]:
         """The columns of the inputs that a column copies, or whose bound it takes over; none for a computed one."""
         return [(one, column) for one in self.reads()]
@@ -253,6 +271,14 @@ class Unary(Node):
         """The same over another."""
         return replace(self, input=below[0])
 
+    def by_groups(self, ignored: Pattern) -> Response:
+        """The response where whole groups are ignored, by the columns that tell them apart.
+
+        A group that has lost some of its rows must not be answered, so it must be known which have.
+        """
+        settles = next((name for name in self.meets_on() if self.input.ahead(name, lambda _: 0) is not None), None)
+        return NOTHING if settles is None else Response(inputs={0: ignored}, settles=settles)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Passing(Unary):
@@ -266,3 +292,14 @@ class Passing(Unary):
     def never_null(self, column: str) -> bool:
         """As in the input."""
         return self.input.never_null(column)
+
+
+def alike(names: Iterable[tuple[str, str]], here: pa.Schema, below: pa.Schema) -> dict[str, str]:
+    """By column that leaves: the column of an input that it is, if both have one type, so that ticks are the same."""
+    known = {name: there for name, there in names if name in here.names and there in below.names}
+    return {name: there for name, there in known.items() if here.field(name).type == below.field(there).type}
+
+
+def row_by_row(ignored: Pattern) -> Response:
+    """The response of a node from which each row leaves as it came, or does not, whatever other rows there are."""
+    return Response(inputs={0: ignored}, whole=True)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.plan.lacking import likely, said_of
 from millstream.plan.lag import Promises
-from millstream.plan.nodes.base import Node, Passing
+from millstream.plan.nodes.base import Node, Passing, row_by_row
 from millstream.plan.nodes.union import Union
 from millstream.plan.nodes.walk import sources
 from millstream.plan.promise import promises_of
@@ -71,6 +73,16 @@ class Distinct(Passing):
             added = "" if ordered else f", and add {wanted} to the columns"
             hint = f"Declare {say.declared(self.input, wanted)}{added}"
         return Refusal(self.title(), columns, fact, either(hint, *say.over(self, self.columns[:1]), say.end))
+
+    def responds(self, ignored: Pattern) -> Response:
+        """Only by the columns that tell rows apart: by another one, a later row would pass for the first.
+
+        If rows have other columns, one of which the first has not come would let a later one pass for it. What was
+        seen stays: without it, a row would leave twice if the feedback is withdrawn.
+        """
+        if not ignored.attributes.keys() <= set(self.columns):
+            return NOTHING
+        return row_by_row(ignored) if set(self.columns) >= set(self.schema.names) else self.by_groups(ignored)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and its columns."""

@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from millstream.core.contract import form
 from millstream.core.expression import Expression
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import renamed
-from millstream.plan.nodes.base import Node, Table, Unary, meaning
+from millstream.plan.nodes.base import Node, Table, Unary, alike, meaning, row_by_row
 from millstream.plan.nodes.pair import JoinColumn
 from millstream.plan.words import KEPT, all_of
 
@@ -69,6 +71,12 @@ class Enrich(Unary):
         """As in the stream."""
         own = next((one.column for one in self.columns if one.name == column and not one.side), None)
         return own is not None and self.input.never_null(own)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By the stream's columns: each row is looked up by itself. What the table has cannot be asked before."""
+        names = [(one.name, one.column) for one in self.columns if not one.side]
+        below = ignored.renamed(alike(names, self.schema, self.input.schema))
+        return NOTHING if below is None else row_by_row(below)
 
     def needs(self, needed: set[str]) -> set[str]:
         """Of the stream: what is asked for, what the condition reads, and the keys."""

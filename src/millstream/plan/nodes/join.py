@@ -11,13 +11,15 @@ import pyarrow as pa
 from millstream.core.contract.join_form import Join as JoinForm
 from millstream.core.contract.scheme import Scheme
 from millstream.core.expression import Expression
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise import join
 from millstream.core.promise.join import JoinShape
 from millstream.core.promise.near import Near, Reach
 from millstream.plan.horizon import Lag, Part, show_length
 from millstream.plan.lacking import likely, said_of
-from millstream.plan.nodes.base import Node, meaning
+from millstream.plan.nodes.base import Node, alike, meaning
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import all_of, listed
@@ -68,6 +70,8 @@ class Join(TwoSided):
     schema: pa.Schema
     nulls_equal: bool = False
     """Is a null key equal to a null key, as in set operations?"""
+    thrifty: bool = False
+    """Does it tell a side what finds no partner, because the other side is complete and has nothing there?"""
 
     def words(self) -> list[str]:
         """What must hold of a pair, and how near its rows must be."""
@@ -211,13 +215,51 @@ class Join(TwoSided):
         below, leaving = [one.progressing() for one in self.inputs], self.schema.names
         return tuple(one.name for one in self.columns if one.column in below[one.side] and one.name in leaving)
 
+    def responds(self, ignored: Pattern) -> Response:
+        """By each side that has all the columns, keys of the other side being its own keys.
+
+        A conjunction over columns of both sides cannot be taken apart. Where rows without a partner leave, only those
+        of their own side may be missing: a partner that did not come would make others look as if they had none.
+        """
+        sides = {"inner": (0, 1), "right": (1,), "full": ()}.get(self.how, (0,))
+        found = {side: ignored.renamed(self._at_side(side)) for side in sides}
+        inputs = {side: below for side, below in found.items() if below is not None}
+        return Response(inputs=inputs, whole=bool(inputs))
+
+    def _at_side(self, side: int) -> dict[str, str]:
+        """By column that leaves: what it is on a side, or is equal to there in every pair."""
+        own = [(one.name, one.column) for one in self.columns if one.side == side]
+        if self.how == "inner":
+            time = self.time
+            same = [(time.left, time.right)] if isinstance(time, Band) and near_of(self) == _same(time) else []
+            equal = {pair[1 - side]: pair[side] for pair in (*self.keys, *same) if self._one_type(*pair)}
+            own += [(one.name, equal[one.column]) for one in self.columns if one.side != side and one.column in equal]
+        return alike(own, self.schema, self.inputs[side].schema)
+
+    def _one_type(self, left: str, right: str) -> bool:
+        return self.inputs[0].schema.field(left).type == self.inputs[1].schema.field(right).type
+
     def says(self) -> Iterator[Any]:
         """All but the inputs, the condition however it was spelled."""
-        yield from (self.how, self.keys, self.time, self.columns, self.schema, self.domain, self.nulls_equal)
+        yield from (
+            self.how,
+            self.keys,
+            self.time,
+            self.columns,
+            self.schema,
+            self.domain,
+            self.nulls_equal,
+            self.thrifty,
+        )
         yield meaning(self.condition)
 
     def _shown(self, ticks: int | None) -> str:
         return "no bound" if ticks is None else show_length(ticks, self.domain)
+
+
+def _same(time: Band) -> Near:
+    """Partners that have the same time."""
+    return Near((time.left, time.right), Reach(0, 0))
 
 
 def near_of(node: Join) -> Near | None:

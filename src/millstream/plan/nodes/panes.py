@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 from millstream.core.contract import form
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
 from millstream.core.window import Landmark, Sliding
 from millstream.plan.cost import Choice
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.lag import Promises
 from millstream.plan.nodes.aggregate import AggregateColumn
-from millstream.plan.nodes.base import Passing
+from millstream.plan.nodes.base import Passing, row_by_row
 from millstream.plan.nodes.project import Project
 from millstream.plan.words import listed
 
@@ -121,6 +123,10 @@ class Panes(Passing):
                 own, entries = self.own()
                 return Horizon.over(self.attribute, (*own, *lag), self.domain, entries=entries)
         return Passing.horizon(self, incoming)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """Its readers say what rows they ignore; no row leaves it."""
+        return row_by_row(ignored)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What it groups by, and what its aggregates and conditions read."""

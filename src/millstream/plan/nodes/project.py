@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from millstream.core.contract import form
 from millstream.core.expression import Expression
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import plain_names, projected
-from millstream.plan.nodes.base import Node, Unary, meaning
+from millstream.plan.nodes.base import Node, Unary, alike, meaning, row_by_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +82,12 @@ class Project(Unary):
         """As the column that it is."""
         plain = next(one.plain for name, one in self.columns if name == column)
         return plain is not None and self.input.never_null(plain)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By columns that go on as they are, under the names that they had; never by a computed one."""
+        names = [(name, one.plain) for name, one in self.columns if one.plain is not None]
+        below = ignored.renamed(alike(names, self.schema, self.input.schema))
+        return NOTHING if below is None else row_by_row(below)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What the columns that are asked for are computed of."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from millstream.core.expression import Expression
-from millstream.plan.nodes.base import Passing, meaning
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
+from millstream.plan.nodes.base import Passing, meaning, row_by_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,10 @@ class Select(Passing):
     def expressions(self) -> Iterator[Expression]:
         """The condition."""
         yield self.condition
+
+    def responds(self, ignored: Pattern) -> Response:
+        """As if its condition said so too."""
+        return row_by_row(ignored)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and what the condition reads."""

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import of_attribute
 from millstream.plan.lacking import unpunctuated
-from millstream.plan.nodes.base import Node, Passing
+from millstream.plan.nodes.base import Node, Passing, row_by_row
 from millstream.plan.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ class Sort(Passing):
     def refuse(self, inputs: Sequence[Scheme], say: Hints) -> Refusal:
         """No bound comes."""
         return unpunctuated(self, self.input, self.attribute, "never lets a row go", say)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """It need not hold them."""
+        return row_by_row(ignored)
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and its attribute; but rows that it rejects leave with all their columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,10 @@ class Source(Node):
     def origins(self, column: str) -> list[tuple[Source, str]]:
         """Here columns begin."""
         return [(self, column)] if column in self.schema.names else []
+
+    def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
+        """Beyond the greatest value of its attribute; of other columns nobody takes note."""
+        return high(self) + 1 if self.progressing() == (column,) else None
 
     def never_null(self, column: str) -> bool:
         """Rows without a value for the attribute are rejected.

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import of_columns
 from millstream.plan.lacking import said_of, unpunctuated
@@ -73,6 +75,10 @@ class Top(Unary):
     def never_null(self, column: str) -> bool:
         """As in the input."""
         return self.input.never_null(column)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By its keys alone, whole groups at a time: without a row of its group, another would be among the first."""
+        return self.by_groups(ignored) if ignored.attributes.keys() <= set(self.keys) else NOTHING
 
     def asks(self) -> Iterator[tuple[Node, str, bool]]:
         """The last of its keys, by order if it is a window's."""

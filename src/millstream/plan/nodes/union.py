@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from millstream.core.contract import form
 from millstream.core.contract.scheme import Scheme
+from millstream.core.feedback import Response
+from millstream.core.pattern import Pattern
 from millstream.plan.lag import SKEW, Promises, implied, longest
 from millstream.plan.nodes.base import Node
 
@@ -47,6 +49,15 @@ class Union(Node):
     def never_null(self, column: str) -> bool:
         """As in every input."""
         return all(one.never_null(column) for one in self.inputs)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """By each input whose columns have the types that leave: ticks of another type would be others."""
+        ports = [
+            port
+            for port, one in enumerate(self.inputs)
+            if all(one.schema.field(name).type == self.schema.field(name).type for name in ignored.attributes)
+        ]
+        return Response(inputs=dict.fromkeys(ports, ignored), whole=len(ports) == len(self.inputs))
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, or one column to count rows by."""

@@ -22,6 +22,7 @@ def join_spec(node: nodes.Join) -> JoinSpec:
         schemas=(node.inputs[0].schema, node.inputs[1].schema),
         schema=node.schema,
         nulls_equal=node.nulls_equal,
+        thrifty=node.thrifty,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from millstream.core.promise.windows import WindowShape
 from millstream.kernels.ticks import ordered_columns
 from millstream.ops.as_of import AsOf, AsOfSpec
+from millstream.ops.compute import Compute
 from millstream.ops.distinct import Distinct
 from millstream.ops.enrich import Enrich, EnrichSpec
 from millstream.ops.ingest import Ingest
@@ -12,6 +13,7 @@ from millstream.ops.join.join import Join
 from millstream.ops.join.matches import Matches
 from millstream.ops.join.shared import SharedJoin
 from millstream.ops.operator import Operator
+from millstream.ops.pace import Pace
 from millstream.ops.panes.answers import Answers
 from millstream.ops.panes.store import PaneStore
 from millstream.ops.project import Project
@@ -49,6 +51,16 @@ def _project(node: nodes.Project, _: Note) -> Operator:
 @operator_of(nodes.Union)
 def _union(node: nodes.Union, _: Note) -> Operator:
     return Union(len(node.inputs), node.schema)
+
+
+@operator_of(nodes.Pace)
+def _pace(node: nodes.Pace, _: Note) -> Operator:
+    return Pace(len(node.inputs), node.schema, node.attribute, node.within, node.headroom)
+
+
+@operator_of(nodes.Compute)
+def _compute(node: nodes.Compute, _: Note) -> Operator:
+    return Compute(node.function, node.made, node.attribute, node.rows, node.schema)
 
 
 @operator_of(nodes.Distinct)

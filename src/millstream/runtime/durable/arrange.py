@@ -15,6 +15,7 @@ from millstream.plan.lease import LEASING, Lease, streams_behind
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import Shared
 from millstream.plan.rewrite.share_state import share_state
+from millstream.runtime.durable.heeding import heed
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.ledger import Ledger, name_nodes
 from millstream.runtime.durable.outlets import for_workers
@@ -72,6 +73,7 @@ def arrange(host: DurableHost, plan: Plan, plain: Program) -> None:
     run = {t.name: [program.keys[program.index[id(n)]] for n in nodes.walk(t.node)] for t in program.targets}
     ledger.welcome(operators, run)
     host.program = program
+    heed(host)
 
 
 def change_queries(host: DurableHost, kept: Mapping[str, HostQuery], change: Change) -> None:

@@ -1,4 +1,4 @@
-"""What a durable host does while it runs: queries come and go between two epochs."""
+"""What a durable host does while it runs: queries come and go, and readers send feedback, between two epochs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from millstream.plan import nodes
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.control import Listener
 from millstream.runtime.durable.arrange import change_queries, lease_of
+from millstream.runtime.durable.heeding import heed
+from millstream.runtime.feedback import FeedbackLoop
 from millstream.runtime.query import HostQuery
 
 if TYPE_CHECKING:
@@ -22,16 +24,27 @@ class Changing:
     changes: Changes
     listen: Listener | None
     begun: bool
+    feedback: FeedbackLoop
+    said: list[Change]
+    """Feedback that waits for the checkpoint to be opened."""
     _opened: bool
 
     def change(self, change: Change) -> None:
         """Run other queries from the next epoch on. The checkpoint knows of it before this returns, if it is open."""
         kept = {name: query for name, query in self.queries.items() if name not in change.remove}
+        host = cast("DurableHost", self)
         if not (self._opened and self.begun):
             self.queries = kept
-            cast("DurableHost", self).add(change.add, change.sources)
+            host.add(change.add, change.sources)
+            self.said.append(change)
             return
-        change_queries(cast("DurableHost", self), kept, change)
+        if change.add or change.remove:
+            change_queries(host, kept, change)
+        if change.send or change.cancel:
+            self.said.append(change)
+            heed(host)
+            host.ledger.sequence += 1
+            host.commit([], host.ledger.epoch)
 
     def apply_changes(self) -> None:
         """Queries come and go between two epochs, as this process or another one asks."""

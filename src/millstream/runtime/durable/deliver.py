@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream.runtime.tasks.staging import gather, publish
+from millstream.runtime.tasks.staging import STAGING, gather, publish
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
@@ -32,3 +32,11 @@ def deliver(host: DurableHost, outputs: list[dict[str, Any]], sequence: int, *, 
                 host.hand_over(sinks[number], rows, sequence)
     if waiting:
         host.storage.put(_MARKER, str(sequence).encode())
+
+
+def tidy(host: DurableHost) -> None:
+    """Clear what nothing names; only between jobs, when nobody is writing."""
+    host.manifests.collect(written.key for written in host.ledger.tables.values())
+    for key in host.storage.list(STAGING):
+        host.storage.delete(key)
+    host.storage.sweep(STAGING)

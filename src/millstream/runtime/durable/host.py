@@ -16,6 +16,7 @@ from typing import Any
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.core.progress import Progress
+from millstream.ops.guard import Guards
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -28,10 +29,11 @@ from millstream.runtime.changes import Changes
 from millstream.runtime.control import Listener
 from millstream.runtime.durable.arrange import arrange, plain_program
 from millstream.runtime.durable.changing import Changing
-from millstream.runtime.durable.deliver import deliver
+from millstream.runtime.durable.deliver import deliver, tidy
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
+from millstream.runtime.durable.heeding import guards_in_force
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.ledger import Ledger, StreamLedger
@@ -40,6 +42,7 @@ from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.feedback import FeedbackLoop
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
@@ -51,7 +54,7 @@ from millstream.runtime.tables import Tables
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
 from millstream.runtime.tasks.program import Program, Target, grows
-from millstream.runtime.tasks.staging import STAGING, leaving, sweep
+from millstream.runtime.tasks.staging import leaving, sweep
 from millstream.runtime.tasks.table_files import TableFiles
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
 from millstream.state.local_storage import LocalStorage, passing_folder
@@ -84,6 +87,10 @@ class DurableHost(NoFrames, Changing):
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.accounts = Accounts()
+        self.feedback = FeedbackLoop()
+        self.guarded: dict[str, Guards] = {}
+        """By node key: what the last step left out."""
+        self.said = []
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
         self.begun = False
@@ -239,7 +246,7 @@ class DurableHost(NoFrames, Changing):
             deliver(self, manifest.outputs, manifest.sequence, again=True)
         lay_out(self, self.partitions if manifest is None else manifest.partitions)
         if not self._opened:
-            self._tidy()
+            tidy(self)
             self.manifests.sweep()
             sweep(sink for q in self.queries.values() for sink in folders(q))
         self._opened = True
@@ -333,6 +340,7 @@ class DurableHost(NoFrames, Changing):
         judged = {name: one.known for name, one in self.stream_ledgers().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
+        guards, fresh = guards_in_force(self)
         sequence = self.ledger.sequence + 1
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
@@ -345,6 +353,8 @@ class DurableHost(NoFrames, Changing):
             attempt=uuid.uuid4().hex[:8],
             tables=self.ledger.tables,
             let=let,
+            guards=guards,
+            fresh=fresh,
         )
         for segment in self.ledger.segments:
             if segment.operator in index:
@@ -371,15 +381,8 @@ class DurableHost(NoFrames, Changing):
         self._phases.done("commit")
         deliver(self, outputs, self.ledger.sequence, again=False)
         self._phases.done("deliver")
-        self._tidy()
+        tidy(self)
         self._under_way = None
-
-    def _tidy(self) -> None:
-        """Clear what nothing names; only between jobs, when nobody is writing."""
-        self.manifests.collect(written.key for written in self.ledger.tables.values())
-        for key in self.storage.list(STAGING):
-            self.storage.delete(key)
-        self.storage.sweep(STAGING)
 
     def stream_ledgers(self) -> dict[str, StreamLedger]:
         """By stream of the program: its ledger."""

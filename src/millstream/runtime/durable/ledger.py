@@ -78,6 +78,8 @@ class Ledger:
     """By store: what its parts have kept."""
     joins: KeptJoins = field(default_factory=dict["str", "KeptJoin"])
     """By store: what rows of joins have been kept."""
+    feedback: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What readers ignore, as `runtime.feedback` has it."""
 
     def absorb(self, program: Program, reports: Sequence[Report]) -> None:
         """Take what the tasks of an epoch reported."""
@@ -236,6 +238,7 @@ class Ledger:
             tables=self.tables,
             told={key: progress_plain(progress) for key, progress in self.told.items()},
             handed=self.handed,
+            feedback=self.feedback,
         )
 
     @classmethod
@@ -266,6 +269,7 @@ class Ledger:
             {key: Lease(**one) for key, one in manifest.leases.items()},
             kept_from(manifest.stores),
             joins_from(manifest.joins),
+            manifest.feedback,
         )
 
 

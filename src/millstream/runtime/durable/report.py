@@ -22,7 +22,8 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
     meters = {id(node): ledger.meter(key_of[id(node)]) for node in program.nodes}
     sizes = ledger.sizes()
     measured = {
-        id(node): of_operator(node, meters[id(node)], *sizes.get(key_of[id(node)], (0, 0))) for node in program.nodes
+        id(node): of_operator(node, meters[id(node)], *sizes.get(key_of[id(node)], (0, 0)), host.feedback.guards(node))
+        for node in program.nodes
     }
     queries = {}
     held = list(host.accounts.of(target.node for target in program.targets))
@@ -34,6 +35,7 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
                 lambda node, name=target.name: ledger.before(name, key_of[id(node)]),
             ),
             "operators": [measured[id(node)] for node in books.nodes],
+            "feedback": host.feedback.report(target.name),
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
     everything = {target.name: books.nodes for target, books in zip(program.targets, held, strict=True)}

@@ -27,6 +27,7 @@ def rewind(host: DurableHost, manifest: Manifest | None, plan: Plan) -> None:
         held = held_by(plan, manifest, host.formerly)
         host.ledger.rename(host.formerly)
         host.ledger.operators |= held
+    host.feedback.restore(host.ledger.feedback, host.formerly)
     host.table_files.rewind()
     for name, source in host.held_sources().items():
         position = host.ledger.streams.get(name, StreamLedger()).position or host.starts.get(name)

@@ -34,6 +34,15 @@ class Stops:
     @cached_property
     def before(self) -> AtStops:
         """What the nodes have learnt already."""
+        return self._learnt[0]
+
+    @cached_property
+    def leaving(self) -> list[Progress]:
+        """By node: what it promises of the rows that leave it, by what the nodes have learnt already."""
+        return self._learnt[1]
+
+    @cached_property
+    def _learnt(self) -> tuple[AtStops, list[Progress]]:
         streams = {name: one.advanced for name, one in self.ledger.streams.items()}
         return self._at(streams, lambda i, _, progress: self.ledger.told.get(self.program.keys[i], progress))
 
@@ -48,7 +57,7 @@ class Stops:
             found[key] = known.sure(progress, how.attribute, how.reach, drained=let == "all")
             return found[key]
 
-        return self._at(streams, told), found
+        return self._at(streams, told)[0], found
 
     def waiting(self, let: Let) -> bool:
         """Would a step without rows and without news let anything go, or tell readers more?"""
@@ -69,7 +78,7 @@ class Stops:
         mine = (one for one in self.ledger.segments if one.operator == key and HELD in one.tables)
         return min((one.low for one in mine), default=None)
 
-    def _at(self, streams: Mapping[str, Progress], told: Told) -> AtStops:
+    def _at(self, streams: Mapping[str, Progress], told: Told) -> tuple[AtStops, list[Progress]]:
         promised: list[Progress] = []
         at: AtStops = {}
         for i, node in enumerate(self.program.nodes):
@@ -79,4 +88,4 @@ class Stops:
             at[i] = [promised[self.program.index[id(below)]] for below in node.heard()]
             how = node.holds_back()
             promised.append(node.promised(at[i] if how is None else [told(i, how, at[i][0])]))
-        return at
+        return at, promised

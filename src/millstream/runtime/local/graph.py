@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
+from millstream.ops.guard import Guards
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
@@ -113,6 +115,20 @@ class Graph:
         """The vertex of a node."""
         return self.vertices[id(node)]
 
+    def found(self, name: Callable[[nodes.Node], str]) -> dict[str, Mapping[int, Records]]:
+        """By name of a node: what its operator has found out that it ignores of its inputs."""
+        speaking = (vertex for vertex in self.vertices.values() if vertex.operator.speaks)
+        return {name(vertex.node): vertex.operator.ignores() for vertex in speaking}
+
+    def guard(self, guards_of: Callable[[nodes.Node], Guards | None]) -> None:
+        """Have operators leave out other rows from now on; what they hold of those that are new they forget."""
+        for vertex in self.vertices.values():
+            before, now = vertex.operator.guards, guards_of(vertex.node)
+            if now != before:
+                vertex.operator.guards = now
+                if now is not None:
+                    vertex.operator.purge(now.ignored)
+
     def ingests(self) -> Iterable[tuple[Vertex, Ingest]]:
         """The entrances."""
         for vertex in self.vertices.values():
@@ -122,7 +138,9 @@ class Graph:
     def push(self, vertex: Vertex, rows: pa.Table, deliver: Deliver, port: int = 0) -> None:
         """Rows arrive at an operator; whatever leaves it arrives at its readers."""
         if rows.num_rows:
+            guards = vertex.operator.guards
             vertex.operator = vertex.first.decide(vertex.operator, rows)
+            vertex.operator.guards = guards
         self._pass_on(vertex, vertex.operator.take(port, rows), deliver)
 
     def advance(self, vertex: Vertex, progress: Progress, deliver: Deliver, port: int = 0) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
+from millstream.core.generator import high_of
 from millstream.core.progress import Progress
+from millstream.ops.guard import desired_first
 from millstream.ops.operator import Meter
 from millstream.ops.turn import Let
 from millstream.plan import nodes
@@ -23,6 +25,7 @@ from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.feedback import FeedbackLoop, Scene
 from millstream.runtime.local.arrange import Arranged
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
@@ -48,6 +51,7 @@ class LocalHost(NoFrames):
         """Tells this host from others, for the folders that it writes to."""
         self.arranged = Arranged(sharing=sharing or Sharing())
         self._accounts = Accounts()
+        self.feedback = FeedbackLoop()
         self.changes = Changes()
         self.sources: dict[str, Source] = {}
         self.tables = Tables()
@@ -74,7 +78,13 @@ class LocalHost(NoFrames):
         self.arranged = self.arranged.changed({query.name: query for query in queries}, (), fresh=not self.epoch)
 
     def change(self, change: Change) -> None:
-        """Run other queries; what nobody needs any more is forgotten."""
+        """Run other queries, and heed other feedback; what nobody needs any more is forgotten."""
+        if change.add or change.remove:
+            self._change_queries(change)
+        self.feedback.heed(change, self.queries, self.epoch)
+        self._guard()
+
+    def _change_queries(self, change: Change) -> None:
         gone = [name for name in change.remove if name in self.queries]
         kept = {name: query for name, query in self.queries.items() if name not in gone}
         if self.begun:
@@ -90,6 +100,29 @@ class LocalHost(NoFrames):
     def apply_changes(self) -> None:
         """Queries come and go between two epochs."""
         self.changes.apply(self.change)
+
+    def _hear(self) -> None:
+        """An epoch is over: operators may have found out what they ignore, and feedback may have done its work."""
+        news = self.feedback.hear(self.graph.found(self.arranged.name))
+        if (self.feedback and self.feedback.expire(self._scene(), self.epoch)) or news:
+            self._guard()
+
+    def _guard(self) -> None:
+        """Have operators leave out what readers ignore now."""
+        if self.feedback or self.feedback.guarded:
+            self.feedback.settle(self._scene())
+            self.graph.guard(self.feedback.guards)
+
+    def _scene(self) -> Scene:
+        entrances = {
+            vertex.node.name: one for vertex, one in self.graph.ingests() if isinstance(vertex.node, nodes.Source)
+        }
+        return Scene(
+            roots={name: query.node for name, query in self.queries.items()},
+            name=self.arranged.name,
+            promised=lambda node: self.graph.at(node).told,
+            high=lambda source: high_of(entrances[source.name].store.facts.get("generator", {})),
+        )
 
     def complete_from(self, name: str) -> list[tuple[nodes.Node, int | None]]:
         """The aggregates and joins of a query that read stores, and the tick from which each is complete."""
@@ -231,12 +264,13 @@ class LocalHost(NoFrames):
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations, self.epoch)
         self.epoch += 1  # what the one who is told may raise does not undo the epoch
+        self._hear()
         report(told)
 
     def _deliver(self, query: HostQuery, outcome: Outcome) -> None:
         tables = outcome.rows.get(id(query.node), [])
         if tables:
-            rows = pa.concat_tables(tables)
+            rows = desired_first(pa.concat_tables(tables), self.graph.at(query.node).operator.guards)
             query.rows_out += rows.num_rows
             _write(query.sinks, rows, self.epoch)
         late = late_table(query.node, outcome, self.epoch)
@@ -273,6 +307,7 @@ class LocalHost(NoFrames):
                 "rows_out": query.rows_out,
                 "books": books.settle(self._meter, partial(self._before, query) if query.since else None),
                 "operators": [measured[id(node)] for node in books.nodes],
+                "feedback": self.feedback.report(query.name),
             }
         everything = {name: books.nodes for name, books in zip(self.queries, held, strict=True)}
         shared = of_stores(everything, lambda node: measured[id(node)])

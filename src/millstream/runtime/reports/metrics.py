@@ -25,7 +25,7 @@ def operator_metrics(vertex: Vertex) -> dict[str, Any]:
     for outlet, number in operator.open_by_outlet.items():
         for reader in vertex.outlets.get(outlet, ()):
             reader.operator.meter.open_windows = number
-    return of_operator(vertex.node, operator.meter, operator.store.rows, operator.store.nbytes)
+    return of_operator(vertex.node, operator.meter, operator.store.rows, operator.store.nbytes, operator.guards)
 
 
 class Books:

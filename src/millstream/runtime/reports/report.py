@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
+from millstream.ops.guard import Guards
 from millstream.ops.operator import Meter
 from millstream.plan import nodes
 
@@ -75,6 +76,7 @@ def nothing_yet(queries: Mapping[str, nodes.Node]) -> ProgressReport:
             "rows_out": 0,
             "books": dict(books),
             "operators": [of_operator(node, Meter(), 0, 0) for node in nodes.walk(root)],
+            "feedback": [],
         }
         for name, root in queries.items()
     }
@@ -83,10 +85,14 @@ def nothing_yet(queries: Mapping[str, nodes.Node]) -> ProgressReport:
     )
 
 
-def of_operator(node: nodes.Node, meter: Meter, state_rows: int, state_bytes: int) -> dict[str, Any]:
-    """One operator's meter, its state, and its name."""
+def of_operator(
+    node: nodes.Node, meter: Meter, state_rows: int, state_bytes: int, guards: Guards | None = None
+) -> dict[str, Any]:
+    """One operator's meter, its state, how many records of feedback it has, and its name."""
     kind = type(node).__name__.lower()
-    return {"operator": kind, **meter.figures(), "state_rows": state_rows, "state_bytes": state_bytes}
+    records = 0 if guards is None else len(guards.output) + sum(map(len, guards.inputs.values()))
+    state = {"state_rows": state_rows, "state_bytes": state_bytes, "guards": records}
+    return {"operator": kind, **meter.figures(), **state}
 
 
 def of_stream(node: nodes.Source, meter: Meter, bound: int, high: int) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.core.progress import Progress
+from millstream.ops.guard import Guards, desired_first
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Let
 from millstream.runtime.outcome import Outcome
@@ -48,6 +49,16 @@ class Order:
     """By table beside the streams: the version that this epoch reads."""
     let: Let = "share"
     """How much of what operators hold back may leave."""
+    guards: Mapping[int, Guards] = field(default_factory=dict[int, Guards])
+    """By node: what is left out in this epoch."""
+    fresh: Set[int] = frozenset()
+    """The nodes whose guards are others than in the last epoch: they forget what they hold of it."""
+
+    def operator(self, program: Program, i: int) -> Operator:
+        """A fresh operator for a node, with the guards of this epoch."""
+        made = program.operator(i)
+        made.guards = self.guards.get(i)
+        return made
 
     def stage(self, place: str) -> Stage:
         """Where a task of this epoch stages its results."""
@@ -96,7 +107,7 @@ class Flow:
     def _passing(self, reader: int) -> Operator:
         """The operator of a stateless node in this task."""
         if reader not in self.passing:
-            self.passing[reader] = self.program.operator(reader)
+            self.passing[reader] = self.order.operator(self.program, reader)
             give_tables(self.passing[reader], self.order.storage, self.order.tables)
         return self.passing[reader]
 
@@ -126,8 +137,13 @@ class Flow:
 
     def _for_stop(self, i: int, port: int, rows: pa.Table) -> Iterator[Parcel]:
         program, node = self.program, self.program.nodes[i]
-        operator = program.operator(i)
+        operator = self.order.operator(program, i)
         if not operator.reducible:
+            came = rows.num_rows
+            rows = operator.let_in(port, rows)
+            if rows.num_rows < came:  # what is dropped here need not travel
+                operator.meter.rows_in += operator.meter.guarded
+                self.note(i, operator)
             if operator.in_order:
                 rows = rows.append_column(ORDER, pa.array(self.base + np.arange(rows.num_rows)))
             for partition, part in shares(node, port, rows, program.partitions):
@@ -148,7 +164,8 @@ class Flow:
         for number, target in enumerate(self.program.targets):
             tables = self.results.get(self.program.index[id(target.node)])
             if tables:
-                rows = pa.concat_tables(tables)
+                guards = self.order.guards.get(self.program.index[id(target.node)])
+                rows = desired_first(pa.concat_tables(tables), guards)
                 self.report.rows[target.name] = rows.num_rows
                 self.report.staged += self.stage.write(self.program, number, "results", rows)
 

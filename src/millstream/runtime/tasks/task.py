@@ -10,12 +10,13 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from millstream.ops.ingest import Ingest, observe
+from millstream.core.generator import Seen
+from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.runtime.entrance import admit
-from millstream.runtime.plain_progress import pattern_plain
+from millstream.runtime.plain_progress import pattern_plain, records_plain
 from millstream.runtime.tasks.cut import covering
 from millstream.runtime.tasks.flow import Flow, Order
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
@@ -25,6 +26,8 @@ from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment
 
+IGNORES = "ignores"
+"""A fact: what an operator has found out that it ignores of its inputs, by port."""
 Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
@@ -60,16 +63,14 @@ def _arrive(flow: Flow, arrivals: Arrived, partition: int, *, narrow: bool = Fal
         if not isinstance(node, nodes.Source) or node.name not in arrivals:
             continue
         rows, unreadable = arrivals[node.name]
-        ingest = program.operator(i)
+        ingest = order.operator(program, i)
         assert isinstance(ingest, Ingest)
         ingest.progress = [order.judged[node.name]]
         data, marked = admit(node, ingest, rows, unreadable, flow.outcome)
-        accepted = ingest.take(0, data)
-        for table in accepted:
-            if node.progress is not None:
-                seen = asdict(observe(node.progress, table))
-                flow.report.seen.append({"stream": node.name, "at": partition, **seen})
+        for table in ingest.take(0, data):
             flow.leave(i, table)
+        if node.progress is not None and ingest.seen != Seen():  # a guard drops rows only after they have been seen
+            flow.report.seen.append({"stream": node.name, "at": partition, **asdict(ingest.seen)})
         for one in marked:
             flow.report.seen.append({"stream": node.name, "at": partition, "marked": pattern_plain(one.pattern)})
         if narrow:
@@ -102,9 +103,11 @@ def _run_stops(
     for i, node in program.stops(level):
         if partition and not spread(node):
             continue  # a stop whose rows must all meet has one partition
-        operator = program.operator(i)
+        operator = order.operator(program, i)
         loaded = open_state(operator, order, i, partition)
         operator.resume(order.before[i])
+        if operator.guards is not None and i in order.fresh:
+            operator.purge(operator.guards.ignored)
         came = dict(_rows(operator, parcels.get(i, ())))
         for port, table in came.items():
             for leaving in operator.take(port, table):
@@ -124,6 +127,8 @@ def _run_stops(
         for table in operator.release(turn):
             flow.leave(i, table)
         flow.send(i, operator)
+        if operator.speaks:
+            operator.store.facts[IGNORES] = {port: records_plain(some) for port, some in operator.ignores().items()}
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 

@@ -144,12 +144,19 @@ class Cursor:
         while (token := self.peek()) is not None:
             kind = token.token_type
             if depth == 0 and (
-                kind in _SHUT or (commas and kind is TokenType.COMMA) or (self.word() in stops and not self._distinct())
+                kind in _SHUT
+                or (commas and kind is TokenType.COMMA)
+                or (self.word() in stops and not self._distinct())
+                or self.at_pace()
             ):
                 break
             depth += (kind in _OPEN) - (kind in _SHUT)
             self.at += 1
         return self.piece(start) if self.at > start else None
+
+    def at_pace(self) -> bool:
+        """Does WITH PACE begin here?"""
+        return self.word() == "WITH" and self.word(1) == "PACE"
 
     def _distinct(self) -> bool:
         """Is this the FROM of IS [NOT] DISTINCT FROM?"""

@@ -12,6 +12,7 @@ from millstream.core.errors import SqlError
 from millstream.sql.foreign import refuse_grouping_sets, refuse_sub_queries, refuse_with
 from millstream.sql.grammar.cursor import Cursor, typo
 from millstream.sql.grammar.read_from import CLAUSES, read_from, starts_query
+from millstream.sql.grammar.read_pace import read_pace
 from millstream.sql.grammar.statements import Limit, Name, OrderItem, Query, SelectQuery, SetCompare, SetUnion, Window
 from millstream.sql.grammar.text import Piece
 from millstream.sql.grammar.window_clause import window_clause
@@ -35,8 +36,10 @@ def read_query(cursor: Cursor) -> Query:
             continue
         distinct = not cursor.accept("ALL")
         cursor.accept("DISTINCT")
-        right = _intersected(cursor)
-        found = SetUnion(piece=cursor.piece(start), left=found, right=right, distinct=distinct)
+        right, pace = _intersected(cursor), read_pace(cursor)
+        if pace is not None and distinct:
+            raise pace.piece.error("PACE is for UNION ALL", "Write UNION ALL, and SELECT DISTINCT around it.")
+        found = SetUnion(piece=cursor.piece(start), left=found, right=right, distinct=distinct, pace=pace)
     return replace(found, ctes=(*ctes, *found.ctes)) if ctes else found
 
 
@@ -110,7 +113,8 @@ def _select(cursor: Cursor) -> SelectQuery:
     limit = _limit(cursor)
     if cursor.word() in _REFUSED:
         raise cursor.here().error(f"{cursor.word()} is not possible here", "Leave it out.")
-    if cursor.peek() is not None and cursor.word() not in (")", "UNION", "INTERSECT", "EXCEPT", "MINUS"):
+    ends = (")", "UNION", "INTERSECT", "EXCEPT", "MINUS")
+    if cursor.peek() is not None and cursor.word() not in ends and not cursor.at_pace():
         cursor.fail(", ".join(_left(where, groups, having, order)) + " or the end of the statement")
     _check(
         cursor, items, groups, *(one for one in (where, having, qualify) if one is not None), *(o.piece for o in order)

@@ -1,4 +1,4 @@
-"""Statements: CREATE STREAM, CREATE TABLE, CREATE VIEW, INSERT INTO and plain queries; a file is several of them."""
+"""Statements: CREATE STREAM, CREATE TABLE, CREATE VIEW, INSERT INTO, FEEDBACK and queries; a file is several."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from millstream.core.problem import Problem
 from millstream.sql.grammar.cursor import Cursor, alike
 from millstream.sql.grammar.read_query import read_query
 from millstream.sql.grammar.read_stream import read_options, read_stream, read_table
-from millstream.sql.grammar.statements import CreateView, Insert, Name, Statement
+from millstream.sql.grammar.statements import CreateView, Insert, Name, SendFeedback, Statement
 from millstream.sql.grammar.text import Text, statements
 
 SINKS = ("parquet", "csv", "json", "delta", "console", "memory")
 _WITHOUT_PATH = ("console", "memory")
-_FIRST = ("SELECT", "WITH", "CREATE", "INSERT")
+_FIRST = ("SELECT", "WITH", "CREATE", "INSERT", "FEEDBACK")
+_INTENTS = ("ASSUMED", "DESIRED", "DEMANDED")
 _FOREIGN = ("DROP", "DELETE", "UPDATE", "ALTER", "TRUNCATE", "MERGE", "GRANT", "SET", "USE", "COPY", "PRAGMA", "ATTACH")
 
 
@@ -62,6 +63,8 @@ def _statement(cursor: Cursor) -> Statement:
         cursor.fail("STREAM, TABLE or VIEW")
     if cursor.accept("INSERT"):
         return _insert(cursor, start)
+    if word == "FEEDBACK":
+        return _feedback(cursor, start)
     if word in ("SELECT", "WITH", "("):
         query = read_query(cursor)
         return Insert(piece=cursor.piece(start), format=None, path=None, query=query)
@@ -77,6 +80,28 @@ def _view(cursor: Cursor, start: int) -> CreateView:
     cursor.expect("AS")
     query = read_query(cursor)
     return CreateView(piece=cursor.piece(start), name=name, query=query)
+
+
+def _feedback(cursor: Cursor, start: int) -> SendFeedback:
+    cursor.expect("FEEDBACK")
+    intent = cursor.word()
+    if not any(cursor.accept(one) for one in _INTENTS):
+        cursor.fail("ASSUMED, DESIRED or DEMANDED", alike(intent, _INTENTS))
+    cursor.expect("ON")
+    query = cursor.name("the name of a query")
+    cursor.expect("WHERE")
+    condition = cursor.until("FOR") or cursor.fail("a condition", "Write WHERE segment < 4.")
+    epochs = None
+    if cursor.accept("FOR"):
+        place, token = cursor.here(), cursor.peek()
+        cursor.expect_kind(TokenType.NUMBER, "a number of epochs")
+        if token is None or not token.text.isdigit() or int(token.text) < 1:
+            raise place.error(f"{place} is no number of epochs", "Write FOR 100 EPOCHS.")
+        epochs = int(token.text)
+        if not cursor.accept("EPOCH"):
+            cursor.expect("EPOCHS")
+    piece = cursor.piece(start)
+    return SendFeedback(piece=piece, intent=intent.lower(), query=query, condition=condition, epochs=epochs)
 
 
 def _insert(cursor: Cursor, start: int) -> Insert:

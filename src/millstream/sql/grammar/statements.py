@@ -223,13 +223,24 @@ class SelectQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PaceClause:
+    """`WITH PACE ON max(a.ts, b.ts) 1 MINUTE HEADROOM 10 SECONDS`."""
+
+    piece: Piece
+    column: Name
+    within: Length
+    headroom: Length | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetUnion:
-    """`… UNION [ALL] …`: rows of both, without ALL each once."""
+    """`… UNION [ALL] …`: rows of both, without ALL each once; with a pace, those that are not too late."""
 
     piece: Piece
     left: Query
     right: Query
     distinct: bool
+    pace: PaceClause | None = None
     ctes: tuple[tuple[Name, Query], ...] = ()
 
 
@@ -358,4 +369,16 @@ class Insert:
     """Is what is in the folder removed first?"""
 
 
-Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendFeedback:
+    """`FEEDBACK ASSUMED ON query WHERE condition FOR n EPOCHS`."""
+
+    piece: Piece
+    intent: str
+    """assumed, desired or demanded."""
+    query: Name
+    condition: Piece
+    epochs: int | None = None
+
+
+Statement: TypeAlias = CreateStream | CreateTable | CreateView | Insert | SendFeedback

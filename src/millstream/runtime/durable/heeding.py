@@ -1,0 +1,79 @@
+"""Feedback on a durable host: what is in force is in the manifest, and tasks are told what to leave out."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records, common
+from millstream.core.generator import high_of
+from millstream.core.progress import Progress
+from millstream.ops.guard import Guards
+from millstream.plan import nodes
+from millstream.runtime.durable.stops import Stops
+from millstream.runtime.feedback import Scene
+from millstream.runtime.plain_progress import records_from
+from millstream.runtime.tasks.task import IGNORES
+
+if TYPE_CHECKING:
+    from millstream.runtime.durable.host import DurableHost
+
+
+def heed(host: DurableHost) -> None:
+    """Take in what readers have said, and work out what operators leave out from the next step on."""
+    loop, names = host.feedback, {target.name for target in host.program.targets}
+    said, host.said = host.said, []
+    for change in said:
+        loop.heed(change, names, host.ledger.epoch + 1)
+    if loop or loop.guarded:
+        loop.settle(_scene(host))
+    host.ledger.feedback = loop.to_plain()
+
+
+def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
+    """What the next step leaves out, by node; and at which nodes for the first time, so that they can forget it.
+
+    What has done its work goes first.
+    """
+    loop = host.feedback
+    news = loop.hear(_found(host))
+    if not loop:
+        host.guarded = {}
+        return {}, set()
+    if loop.expire(_scene(host), host.ledger.epoch + 1) or news:
+        heed(host)
+    found = ((i, loop.guards(node)) for i, node in enumerate(host.program.nodes))
+    guards = {i: one for i, one in found if one is not None}
+    keys = host.program.keys
+    fresh = {i for i, one in guards.items() if host.guarded.get(keys[i]) != one}
+    host.guarded = {keys[i]: one for i, one in guards.items()}
+    return guards, fresh
+
+
+def _found(host: DurableHost) -> dict[str, dict[int, Records]]:
+    """By node key and port: what operators have found out that they ignore, in all their partitions."""
+    out: dict[str, dict[int, Records]] = {}
+    for key, partitions in host.ledger.facts.items():
+        said = [stores[0][IGNORES] for stores in partitions.values() if IGNORES in stores.get(0, {})]
+        if said:
+            parts = [{int(port): records_from(plain) for port, plain in one.items()} for one in said]
+            ports = set.intersection(*(set(one) for one in parts))
+            out[key] = {port: reduce(common, [one[port] for one in parts]) for port in sorted(ports)}
+    return out
+
+
+def _scene(host: DurableHost) -> Scene:
+    program, ledger = host.program, host.ledger
+    known = {node.name for node in program.nodes if isinstance(node, nodes.Source)} <= ledger.streams.keys()
+    leaving = Stops(program, ledger).leaving if known else []
+
+    def high(source: nodes.Source) -> int:
+        return high_of(ledger.streams[source.name].generator) if source.name in ledger.streams else BOTTOM
+
+    return Scene(
+        roots={target.name: target.node for target in program.targets},
+        name=lambda node: program.keys[program.index[id(node)]],
+        promised=lambda node: leaving[program.index[id(node)]] if leaving else Progress(),
+        high=high,
+    )
