@@ -192,7 +192,7 @@ def test_a_thrifty_join_tells_the_dense_side_what_finds_no_partner(host: str, tm
     probes = [{"ts": ts, "k": ts % 4, "probe": 60} for ts in (5, 130, 131, 420, 599)]
     found: dict[bool, Any] = {}
     for thrifty in (False, True):
-        options = {"checkpoint": tmp_path / str(thrifty), "partitions": 3} if host == "durable" else {}
+        options: dict[str, Any] = {"checkpoint": tmp_path / str(thrifty), "partitions": 3} if host == "durable" else {}
         engine = ms.Engine(host="local", **options)
         dense = engine.stream("dense", sensors, progress=ms.ordered("ts"), epoch_rows=100)
         sparse = engine.stream("sparse", probes, progress=ms.ordered("ts"))
@@ -212,7 +212,8 @@ def test_a_thrifty_join_tells_the_dense_side_what_finds_no_partner(host: str, tm
 
 def test_only_a_join_of_the_same_time_can_be_thrifty() -> None:
     stream = ms.Engine(host="local").stream("cars", READINGS[:20], progress=ms.ordered("ts"))
-    for options in ({"within": 3}, {"within": 0, "how": "left"}):
+    wrong: list[dict[str, Any]] = [{"within": 3}, {"within": 0, "how": "left"}]
+    for options in wrong:
         with pytest.raises(ms.PlanError, match="can be thrifty"):
             stream.join(stream, on="sensor", thrifty=True, **options)
 
@@ -224,7 +225,9 @@ def test_an_impatient_join_has_its_pairs_earlier_and_the_same_ones(host: str, tm
     ranks: dict[bool, list[int]] = {}
     bags: dict[bool, list[Any]] = {}
     for impatient in (False, True):
-        options = {"checkpoint": tmp_path / str(impatient), "partitions": 2} if host == "durable" else {}
+        options: dict[str, Any] = (
+            {"checkpoint": tmp_path / str(impatient), "partitions": 2} if host == "durable" else {}
+        )
         engine = ms.Engine(host="local", **options)
         dense = engine.stream("dense", sensors, progress=ms.ordered("ts"), epoch_rows=100)
         sparse = engine.stream("sparse", probes, progress=ms.ordered("ts"))
