@@ -54,6 +54,7 @@ laws: setup ## property tests with ten times the examples
 
 fuzz: setup ## ten thousand random queries over random streams, against the definition and between hosts; half an hour
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz --cases $(or $(CASES),10000) --seed $(or $(SEED),random)
+	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.feedback --cases $(or $(CASES),10000) --seed $(or $(SEED),random)
 
 all: check test laws lab soak survival partitions fuzz ## everything that can be tested: two hours
 

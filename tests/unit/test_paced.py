@@ -192,7 +192,7 @@ def test_a_thrifty_join_tells_the_dense_side_what_finds_no_partner(host: str, tm
     probes = [{"ts": ts, "k": ts % 4, "probe": 60} for ts in (5, 130, 131, 420, 599)]
     found: dict[bool, Any] = {}
     for thrifty in (False, True):
-        options = {"checkpoint": tmp_path / str(thrifty), "partitions": 3} if host == "durable" else {}
+        options: dict[str, Any] = {"checkpoint": tmp_path / str(thrifty), "partitions": 3} if host == "durable" else {}
         engine = ms.Engine(host="local", **options)
         dense = engine.stream("dense", sensors, progress=ms.ordered("ts"), epoch_rows=100)
         sparse = engine.stream("sparse", probes, progress=ms.ordered("ts"))
@@ -212,6 +212,38 @@ def test_a_thrifty_join_tells_the_dense_side_what_finds_no_partner(host: str, tm
 
 def test_only_a_join_of_the_same_time_can_be_thrifty() -> None:
     stream = ms.Engine(host="local").stream("cars", READINGS[:20], progress=ms.ordered("ts"))
-    for options in ({"within": 3}, {"within": 0, "how": "left"}):
+    wrong: list[dict[str, Any]] = [{"within": 3}, {"within": 0, "how": "left"}]
+    for options in wrong:
         with pytest.raises(ms.PlanError, match="can be thrifty"):
             stream.join(stream, on="sensor", thrifty=True, **options)
+
+
+@pytest.mark.parametrize("host", ["in memory", "durable"])
+def test_an_impatient_join_has_its_pairs_earlier_and_the_same_ones(host: str, tmp_path: Path) -> None:
+    sensors = [{"ts": ts, "k": ts % 10, "speed": -1} for ts in range(1000)]
+    probes = [{"ts": ts, "k": 3, "probe": 60} for ts in (3, 503, 993)]
+    ranks: dict[bool, list[int]] = {}
+    bags: dict[bool, list[Any]] = {}
+    for impatient in (False, True):
+        options: dict[str, Any] = (
+            {"checkpoint": tmp_path / str(impatient), "partitions": 2} if host == "durable" else {}
+        )
+        engine = ms.Engine(host="local", **options)
+        dense = engine.stream("dense", sensors, progress=ms.ordered("ts"), epoch_rows=100)
+        sparse = engine.stream("sparse", probes, progress=ms.ordered("ts"))
+        costly = dense.compute(Counted(), "speed BIGINT", budget=20)
+        query = costly.join(sparse, on="k", within=(-200, 200), impatient=impatient).named("q")
+        epochs: list[int] = []
+        engine.on_epoch(lambda report, epochs=epochs: epochs.append(report["queries"]["q"]["rows_out"]))
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        ranks[impatient] = epochs
+        bags[impatient] = sorted(map(freeze, query.table().to_pylist()))
+
+    assert bags[False] == bags[True]
+    assert sum(ranks[True]) > sum(ranks[False])  # more of them after each epoch
+
+
+def test_only_an_inner_join_with_keys_can_be_impatient() -> None:
+    stream = ms.Engine(host="local").stream("cars", READINGS[:20], progress=ms.ordered("ts"))
+    with pytest.raises(ms.PlanError, match="can be impatient"):
+        stream.join(stream, on="sensor", how="left", within=3, impatient=True)

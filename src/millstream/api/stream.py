@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.api.foreign_words import refuse_word
 from millstream.api.operations.as_of import as_of_node
 from millstream.api.operations.enrich import enrich_node
-from millstream.api.operations.join import Keys, join_node, left_alone, thrifty_join
+from millstream.api.operations.join import Keys, join_node, left_alone, speaking_join
 from millstream.api.operations.paced import compute_node, pace_node
 from millstream.api.operations.top import Columns, top_node
 from millstream.api.operations.whole_rows import whole_rows_node
@@ -152,6 +152,7 @@ class Stream:
         time: str | tuple[str, str] | None = None,
         where: str | None = None,
         thrifty: bool = False,
+        impatient: bool = False,
     ) -> Query:
         """Pairs of rows of two streams: `bids.join(asks, on="item", within="5 minutes")`.
 
@@ -166,12 +167,14 @@ class Stream:
                         the left side, with its own names.
         thrifty         tell each side which of its rows find no partner, because the other side is complete there and
                         has none. For inner joins with a `window`, or `within=0`, of which one side is sparse and ahead.
+        impatient       tell each side which of its rows have partners that wait, so that they come first, for example
+                        from `compute`. For inner joins of which one side is sparse.
         """
         made = join_node(
             self, other, on, how, within=within, window=window, time=time,
             condition=None if where is None else lambda pair: condition(where, pair, self.engine.settings),
         )  # fmt: skip
-        return self._query(left_alone(thrifty_join(made) if thrifty else made))
+        return self._query(left_alone(speaking_join(made, thrifty=thrifty, impatient=impatient)))
 
     def join_as_of(
         self,

@@ -107,7 +107,7 @@ class Operator(ABC):
     """What is left out in this epoch; None: nothing."""
 
     speaks: bool = False
-    """Does it find out itself what it ignores of its inputs? Then a host asks it at the end of each epoch."""
+    """Does it find out itself what it ignores, or wants first, of its inputs? Then a host asks after each epoch."""
 
     holds_back: bool = False
     """May results stay though they could leave? Then a host lets them go with `release`, and asks for promises anew."""
@@ -178,6 +178,10 @@ class Operator(ABC):
 
     def ignores(self) -> Mapping[int, Records]:
         """By port: what it will drop from now on, whatever comes. What it once has said stays true."""
+        return {}
+
+    def desires(self) -> Mapping[int, Records]:
+        """By port: what it could answer at once if it came, so that it is wanted first."""
         return {}
 
     def purge(self, ignored: Mapping[int, Records]) -> None:

@@ -109,17 +109,23 @@ def _relayed(
     return out
 
 
-def first(roots: Mapping[str, Node], asked: Mapping[str, Records]) -> dict[int, Records]:
-    """By identity of a node: which of its rows readers want first. What one of them wants is enough."""
+def first(
+    roots: Mapping[str, Node], asked: Mapping[str, Records], found: Mapping[int, Mapping[int, Records]]
+) -> dict[int, Records]:
+    """By identity of a node: which of its rows readers want first. What one of them wants is enough.
+
+    `found` is what operators want first of their inputs, by identity of a node and by port.
+    """
     every = list({id(node): node for root in roots.values() for node in nodes.walk(root)}.values())
     out: dict[int, Records] = {}
     for name, root in roots.items():
         out[id(root)] = compact([*out.get(id(root), ()), *asked.get(name, ())])
     for node in reversed(every):
-        for record in out.get(id(node), ()):
-            for port, wish in node.responds(record).inputs.items():
-                below = node.reads()[port]
-                out[id(below)] = compact([*out.get(id(below), ()), wish])
+        wishes = [wish for record in out.get(id(node), ()) for wish in node.responds(record).inputs.items()]
+        own = [(port, one) for port, records in found.get(id(node), {}).items() for one in records]
+        for port, wish in (*wishes, *own):
+            below = node.reads()[port]
+            out[id(below)] = compact([*out.get(id(below), ()), wish])
     return {key: records for key, records in out.items() if records}
 
 

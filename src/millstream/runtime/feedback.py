@@ -53,6 +53,8 @@ class FeedbackLoop:
     """By node: records by which its results are losing rows."""
     found: dict[str, dict[int, Records]] = field(default_factory=dict[str, dict[int, Records]])
     """By node and port: what its operator has found out that it ignores of its inputs."""
+    wishes: dict[str, dict[int, Records]] = field(default_factory=dict[str, dict[int, Records]])
+    """By node and port: what its operator wants first of its inputs."""
     numbers: int = 0
     knobs: KnobsOf = lambda _: ALL
     guarded: dict[int, Guarded] = field(default_factory=dict[int, Guarded])
@@ -63,7 +65,7 @@ class FeedbackLoop:
 
     def __bool__(self) -> bool:
         """Is there anything to do?"""
-        return bool(self.sent or self.lingering or self.unsettled or self.found)
+        return bool(self.sent or self.lingering or self.unsettled or self.found or self.wishes)
 
     # --- what readers say --------------------------------------------------------------------------
 
@@ -146,15 +148,16 @@ class FeedbackLoop:
             self.guarded = self._placed(scene, at)
         self.unsettled = {name: found for name, node in at.items() if (found := self._unsettled(node))}
         self._known = frozenset(at)
-        wishes = {query: self.records(query, Intent.DESIRED) for query in self.sent if query in scene.roots}
-        self.desired = first(scene.roots, wishes) if any(wishes.values()) else {}
+        asked = {query: self.records(query, Intent.DESIRED) for query in self.sent if query in scene.roots}
+        wishes = {id(at[name]): ports for name, ports in self.wishes.items() if name in at}
+        self.desired = first(scene.roots, asked, wishes) if wishes or any(asked.values()) else {}
 
-    def hear(self, found: Mapping[str, Mapping[int, Records]]) -> bool:
-        """Take what operators have found out in an epoch; True if it is news. What they once said stays true."""
-        news = {name: dict(ports) for name, ports in found.items() if ports}
-        if news == self.found:
+    def hear(self, found: Mapping[str, Mapping[int, Records]], wishes: Mapping[str, Mapping[int, Records]]) -> bool:
+        """Take what operators ignore, by what they have found out in an epoch, and want first; True if it is news."""
+        now = [{name: dict(ports) for name, ports in some.items() if ports} for some in (found, wishes)]
+        if now == [self.found, self.wishes]:
             return False
-        self.found = news
+        self.found, self.wishes = now
         return True
 
     def guards(self, node: nodes.Node) -> Guards | None:

@@ -50,15 +50,21 @@ def join_node(
     return built((left.node, right.node), kind, keys, near, domain, columns, condition)
 
 
-def thrifty_join(node: nodes.Join) -> nodes.Join:
-    """The same, if it can tell what finds no partner."""
+def speaking_join(node: nodes.Join, *, thrifty: bool, impatient: bool) -> nodes.Join:
+    """The same, if it can tell its sides what finds no partner, and what has one that waits."""
     near = nodes.near_of(node)
+    if impatient and (node.how != "inner" or not node.keys):
+        raise PlanError(
+            "only an inner join with keys can be impatient", hint='Give it keys: join(other, on="k", impatient=True).'
+        )
+    if not thrifty:
+        return replace(node, impatient=True) if impatient else node
     if node.how != "inner" or near is None or near.reach != Reach(0, 0):
         raise PlanError(
             "only an inner join of rows of the same time, or of the same window, can be thrifty",
             hint='Give it a window, as in join(other, on="k", window="1 minute", thrifty=True), or within=0.',
         )
-    return replace(node, thrifty=True)
+    return replace(node, thrifty=True, impatient=impatient)
 
 
 def left_alone(node: nodes.Join) -> nodes.Node:

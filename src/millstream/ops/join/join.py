@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM
 from millstream.core.feedback import Records
+from millstream.core.pattern import Equal, Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.join import promised
 from millstream.core.promise.near import Reach
@@ -34,6 +35,8 @@ from millstream.state.store import Segment
 
 _ANYWHERE = Reach(None, None)
 _NOTHING = Segment({}, 0, -1)
+_FEW = 64
+"""Keys that are told apart; of more, a side is not sparse."""
 
 
 class Join(Operator):
@@ -46,7 +49,7 @@ class Join(Operator):
         super().__init__(ports=2)
         self.spec = spec
         self.leaving = Leaving(spec)
-        self.speaks = spec.thrifty
+        self.speaks = spec.thrifty or spec.impatient
         self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
 
     def promises(self) -> Progress:
@@ -62,6 +65,20 @@ class Join(Operator):
         held = [[opened(one, side, self.spec.layout).run.at for _, one in of_side(self.store, side)] for side in (0, 1)]
         found = {side: gaps(near, side, bounds, held[1 - side]) for side in (0, 1)}
         return {side: records for side, records in found.items() if records}
+
+    def desires(self) -> Mapping[int, Records]:
+        """Rows of a side whose partners wait on the other, by their keys, if these are few."""
+        if not self.spec.impatient:
+            return {}
+        found: dict[int, Records] = {}
+        for side in (0, 1):
+            theirs, own = self.spec.key_columns(1 - side), self.spec.key_columns(side)
+            held = [one.tables[SIDES[1 - side]].select(theirs) for _, one in of_side(self.store, 1 - side)]
+            keys = pa.concat_tables(held).group_by(theirs).aggregate([]).drop_null() if held else None
+            if keys is not None and 0 < keys.num_rows <= _FEW:
+                rows = [[row[name] for name in theirs] for row in keys.to_pylist()]
+                found[side] = tuple(Pattern(dict(zip(own, map(Equal, row), strict=True))) for row in rows)
+        return found
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Rows of each side that it keeps."""

@@ -76,6 +76,8 @@ class JoinSpec(Partners):
     nulls_equal: bool = False
     thrifty: bool = False
     """Does it tell a side what finds no partner?"""
+    impatient: bool = False
+    """Does it tell a side what has partners that wait?"""
 
     @property
     def pairs_leave(self) -> bool:

@@ -72,6 +72,8 @@ class Join(TwoSided):
     """Is a null key equal to a null key, as in set operations?"""
     thrifty: bool = False
     """Does it tell a side what finds no partner, because the other side is complete and has nothing there?"""
+    impatient: bool = False
+    """Does it tell a side what has partners that wait, so that these rows come first?"""
 
     def words(self) -> list[str]:
         """What must hold of a pair, and how near its rows must be."""
@@ -250,6 +252,7 @@ class Join(TwoSided):
             self.domain,
             self.nulls_equal,
             self.thrifty,
+            self.impatient,
         )
         yield meaning(self.condition)
 

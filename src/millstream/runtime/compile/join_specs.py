@@ -23,6 +23,7 @@ def join_spec(node: nodes.Join) -> JoinSpec:
         schema=node.schema,
         nulls_equal=node.nulls_equal,
         thrifty=node.thrifty,
+        impatient=node.impatient,
     )
 
 

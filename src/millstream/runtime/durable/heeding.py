@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from millstream.core.domain import BOTTOM
-from millstream.core.feedback import Records, common
+from millstream.core.feedback import Records, common, compact
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
@@ -14,7 +15,7 @@ from millstream.plan import nodes
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.feedback import Scene
 from millstream.runtime.plain_progress import records_from
-from millstream.runtime.tasks.task import IGNORES
+from millstream.runtime.tasks.task import DESIRES, IGNORES
 
 if TYPE_CHECKING:
     from millstream.runtime.durable.host import DurableHost
@@ -37,7 +38,7 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     What has done its work goes first.
     """
     loop = host.feedback
-    news = loop.hear(_found(host))
+    news = loop.hear(_found(host, IGNORES, common), _found(host, DESIRES, _either))
     if not loop:
         host.guarded = {}
         return {}, set()
@@ -51,16 +52,20 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     return guards, fresh
 
 
-def _found(host: DurableHost) -> dict[str, dict[int, Records]]:
-    """By node key and port: what operators have found out that they ignore, in all their partitions."""
+def _found(host: DurableHost, fact: str, both: Callable[[Records, Records], Records]) -> dict[str, dict[int, Records]]:
+    """By node key and port: what operators have found out, in all their partitions: `both` puts two together."""
     out: dict[str, dict[int, Records]] = {}
     for key, partitions in host.ledger.facts.items():
-        said = [stores[0][IGNORES] for stores in partitions.values() if IGNORES in stores.get(0, {})]
-        if said:
-            parts = [{int(port): records_from(plain) for port, plain in one.items()} for one in said]
-            ports = set.intersection(*(set(one) for one in parts))
-            out[key] = {port: reduce(common, [one[port] for one in parts]) for port in sorted(ports)}
+        said = [stores[0][fact] for stores in partitions.values() if fact in stores.get(0, {})]
+        parts = [{int(port): records_from(plain) for port, plain in one.items()} for one in said]
+        ports = sorted({port for one in parts for port in one})
+        found = {port: reduce(both, [one.get(port, ()) for one in parts]) for port in ports}
+        out |= {key: found} if any(found.values()) else {}
     return out
+
+
+def _either(one: Records, other: Records) -> Records:
+    return compact([*one, *other])
 
 
 def _scene(host: DurableHost) -> Scene:

@@ -19,6 +19,8 @@ from millstream.runtime.compile import compile_node
 
 Deliver = Callable[[nodes.Node, pa.Table], None]
 """Takes the rows that leave a node."""
+Found = dict[str, Mapping[int, Records]]
+"""By name of a node and by port: rows of its inputs."""
 Was = Callable[[nodes.Node], "Vertex | None"]
 """From a node to the one of an older graph that it goes on from; None for one that is new."""
 
@@ -115,10 +117,11 @@ class Graph:
         """The vertex of a node."""
         return self.vertices[id(node)]
 
-    def found(self, name: Callable[[nodes.Node], str]) -> dict[str, Mapping[int, Records]]:
-        """By name of a node: what its operator has found out that it ignores of its inputs."""
-        speaking = (vertex for vertex in self.vertices.values() if vertex.operator.speaks)
-        return {name(vertex.node): vertex.operator.ignores() for vertex in speaking}
+    def found(self, name: Callable[[nodes.Node], str]) -> tuple[Found, Found]:
+        """By name of a node: what its operator has found out that it ignores, and wants first, of its inputs."""
+        speaking = {name(one.node): one.operator for one in self.vertices.values() if one.operator.speaks}
+        ignored = {key: operator.ignores() for key, operator in speaking.items()}
+        return ignored, {key: operator.desires() for key, operator in speaking.items()}
 
     def guard(self, guards_of: Callable[[nodes.Node], Guards | None]) -> None:
         """Have operators leave out other rows from now on; what they hold of those that are new they forget."""

@@ -103,7 +103,7 @@ class LocalHost(NoFrames):
 
     def _hear(self) -> None:
         """An epoch is over: operators may have found out what they ignore, and feedback may have done its work."""
-        news = self.feedback.hear(self.graph.found(self.arranged.name))
+        news = self.feedback.hear(*self.graph.found(self.arranged.name))
         if (self.feedback and self.feedback.expire(self._scene(), self.epoch)) or news:
             self._guard()
 

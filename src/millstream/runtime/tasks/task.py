@@ -26,8 +26,8 @@ from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment
 
-IGNORES = "ignores"
-"""A fact: what an operator has found out that it ignores of its inputs, by port."""
+IGNORES, DESIRES = "ignores", "desires"
+"""Facts: what an operator has found out that it ignores, and wants first, of its inputs, by port."""
 Arrived = Mapping[str, tuple[pa.Table, Sequence[tuple[str, str]]]]
 """By stream: its rows, and as text, with the reason, what could not be read."""
 
@@ -129,6 +129,7 @@ def _run_stops(
         flow.send(i, operator)
         if operator.speaks:
             operator.store.facts[IGNORES] = {port: records_plain(some) for port, some in operator.ignores().items()}
+            operator.store.facts[DESIRES] = {port: records_plain(some) for port, some in operator.desires().items()}
         save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 
