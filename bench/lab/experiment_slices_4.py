@@ -11,7 +11,7 @@ import time
 from comparators.slices.chain import Chain
 from comparators.slices.rows import Share, poisson
 from lab.outcome import Outcome, Panel, Verdict
-from millstream.plan.chain import Costs, Windows, cost, cpu_opt, mem_opt
+from millstream.plan.rewrite.chain import Costs, Windows, cost, cpu_opt, mem_opt
 
 MATCHING = 0.025
 RATES = {20: 0.35, 40: 1.0, 80: 2.0}

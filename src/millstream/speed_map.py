@@ -95,7 +95,7 @@ def _run(minutes: int, pace: float, live: Live | None) -> MapResult:
 
 
 def _averages(stream: ms.Stream, name: str) -> ms.Query:
-    speeds = {name: ms.avg("speed")}
+    speeds: dict[str, Any] = {name: ms.avg("speed")}
     return stream.window("ts", range="2 minutes").group_by("freeway", "milepost").agg(**speeds)
 
 

@@ -12,7 +12,7 @@ from comparators.slices.formulas import Cost, Setting
 from comparators.slices.rows import Marked, Share, poisson
 from comparators.slices.strategies import STRATEGIES, Query, Ran, sliced
 from comparators.slices.tree import Tree
-from millstream.plan.chain import Costs, Windows, cpu_opt, mem_opt
+from millstream.plan.rewrite.chain import Costs, Windows, cpu_opt, mem_opt
 
 SETTING = Setting(rate=40, short=2, long=6, passing=0.5, matching=0.1)
 SECONDS = 30.0

@@ -36,7 +36,7 @@ class Asked:
         other = b if self.right is None else b.where(self.right)
         if self.computed:
             one = one.select("ts", "k", "j", "v", "id", "v * 2 AS twice")
-        options = {} if self.where is None else {"where": self.where}
+        options: dict[str, Any] = {} if self.where is None else {"where": self.where}
         within = (self.low, self.low + self.width)
         return one.join(other, on=keys, how=self.how, within=within, **options)
 

@@ -50,7 +50,7 @@ class Case:
         """On Millstream, with all columns."""
         if self.in_sql:
             return left.engine.sql(self._statement("*"))
-        where = {} if self.where is None else {"where": self.where}
+        where: dict[str, Any] = {} if self.where is None else {"where": self.where}
         return left.join(right, on=[(key, key + "2") for key in self.keys], how=self.how, **self.options, **where)
 
     def query(self, left: ms.Stream, right: ms.Stream) -> ms.Query:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.plan.chain import Costs, Windows, by_table, cost, cpu_opt, flat, kept, linear, mem_opt
+from millstream.plan.rewrite.chain import Costs, Windows, by_table, cost, cpu_opt, flat, kept, linear, mem_opt
 
 UNIFORM = tuple(2.5 * i for i in range(1, 13))
 MOSTLY_SMALL = (*map(float, range(1, 11)), 20.0, 30.0)

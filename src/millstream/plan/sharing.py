@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from millstream.core.domain import Domain
 from millstream.core.errors import PlanError, nearest
-from millstream.plan.chain import Costs, Windows, cpu_opt
+from millstream.plan.rewrite.chain import Costs, Windows, cpu_opt
 
 AUTO, ISOLATED, PULL_UP, MEM_OPT, CPU_OPT = STRATEGIES = ("auto", "isolated", "pull-up", "mem-opt", "cpu-opt")
 Asked = tuple[int, bool]
