@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -296,3 +297,34 @@ def test_functions_of_one_name_keep_partials_of_their_own() -> None:
     store = store_of(ask(10, 5, one=own(1)), ask(10, 5, two=own(2)))
 
     assert 2 == len({one.name for one in store.spec.aggregates})
+
+
+@pytest.mark.parametrize("durable", [False, True], ids=["memory", "disk"])
+def test_rows_without_a_time_are_rejected_by_each_reader_with_its_own_columns(tmp_path: Path, *, durable: bool) -> None:
+    rows = [
+        {"t": 1, "k": "a", "v": 1, "w": 9},
+        {"t": None, "k": "a", "v": 2, "w": 8},
+        {"t": None, "k": "b", "v": 3, "w": 7},
+    ]
+    schema = pa.schema({"t": pa.int64(), "k": pa.string(), "v": pa.int64(), "w": pa.int64()})
+
+    def ask(names: str) -> dict[str, tuple[list[dict[str, Any]], dict[str, int]]]:
+        engine = ms.Engine(host="local", checkpoint=tmp_path / names if durable else None)
+        stream = engine.stream("s", [rows], schema=schema)
+        asks = {
+            "a": lambda: stream.window("t", range=5).group_by("k").agg(n=ms.count(), total=ms.sum("v")),
+            "b": lambda: stream.where("w > 7").window("t", range=10).agg(top=ms.max("w")),
+        }
+        queries = {name: asks[name]().named(name) for name in names}
+        run = engine.start(ms.available_now(), end_of_stream=True)
+        run.await_termination()
+        return {
+            name: (query.rejected.table().drop_columns(["epoch"]).to_pylist(), run.progress["queries"][name]["books"])
+            for name, query in queries.items()
+        }
+
+    together = ask("ab")
+    assert {**ask("a"), **ask("b")} == together
+    assert [("a", 2, None), ("b", 3, None)] == [(one["k"], one["v"], one["w"]) for one in together["a"][0]]
+    assert [(None, None, 8)] == [(one["k"], one["v"], one["w"]) for one in together["b"][0]]
+    assert [0, 0] == [books["unaccounted"] for _, books in together.values()]

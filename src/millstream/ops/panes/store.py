@@ -13,13 +13,13 @@ from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.window import Sliding
 from millstream.kernels.ticks import to_ticks, too_far
-from millstream.ops.operator import Operator
+from millstream.ops.operator import Operator, Rejected
 from millstream.ops.panes.adopt import panes_of
 from millstream.ops.panes.growing import GrowingPart
 from millstream.ops.panes.lifted import BITS, Lifted, bitmap, lifting
 from millstream.ops.panes.part import PanePart
 from millstream.ops.panes.parts import Part, parts_of
-from millstream.ops.panes.spec import StoreSpec
+from millstream.ops.panes.spec import Reader, StoreSpec
 from millstream.ops.windowing.base import as_bundle, as_segment
 from millstream.state.store import Segment, Store
 
@@ -117,14 +117,25 @@ class PaneStore(Operator):
         """Partials of rows, if some reader wants any; and the end of the last pane of all rows."""
         column = rows[self.spec.attribute]
         if column.null_count:
-            self.reject(rows.filter(pc.is_null(column)), f"{self.spec.attribute} is null")
+            lacking = rows.filter(pc.is_null(column))
+            bits = bitmap(lacking, self.spec.predicates)
+            for reader in self.spec.readers:  # each rejects its own rows, with the columns that it reads
+                own = (
+                    lacking if reader.predicate is None else lacking.filter(pa.array(bits >> reader.predicate & 1 == 1))
+                )
+                self._set_apart(reader, own, f"{self.spec.attribute} is null")
+                self.count(reader.outlet, rejected=own.num_rows, filtered=lacking.num_rows - own.num_rows)
+            self.meter.rows_out += lacking.num_rows
             rows = rows.filter(pc.is_valid(column))
         if not rows.num_rows:
             return None, None
         ticks = to_ticks(rows[self.spec.attribute])
         far = too_far(ticks, self.spec.reach)
         if far is not None:
-            self.reject(rows.filter(pa.array(far)), f"{self.spec.attribute} is too far out for its windows")
+            for reader in self.spec.readers:  # what is too far out for one is so for all
+                why = f"{self.spec.attribute} is too far out for its windows"
+                self._set_apart(reader, rows.filter(pa.array(far)), why)
+            self.meter.rejected += int(far.sum())
             rows, ticks = rows.filter(pa.array(~far)), ticks[~far]
         self.meter.rows_out += rows.num_rows
         if not rows.num_rows:
@@ -140,6 +151,16 @@ class PaneStore(Operator):
         if not rows.num_rows:
             return None, high
         return Lifted(self.lifting, self.lifting.lift(rows, panes), self.grid), high
+
+    def _set_apart(self, reader: Reader, rows: pa.Table, why: str) -> None:
+        """Rows that a reader rejects, with its own columns: who else reads the store must not be seen."""
+        if not rows.num_rows:
+            return
+        places = (self.spec.answers[i].place for i in reader.answers)
+        bound = [self.spec.aggregates[place] for place in places if place is not None]
+        read = {name for one in bound for name in (*one.arguments, *([one.filter] if one.filter else ()))}
+        names = [one for one in rows.column_names if one in {self.spec.attribute, *reader.groups, *read}]
+        self.apart.append((reader.outlet, Rejected(rows.select(names), why)))
 
     def _share(self, lifted: Lifted) -> None:
         for part in self.parts:
