@@ -150,7 +150,7 @@ def millstream(spark: SparkSession, folder: Path, ratio: int, out: Path | None =
         if VERBOSE:
             print(engine.host.spark_progress[-2:])
             print([one["duration_ms"] for one in run.recent_progress][-3:])
-        state = run.progress["queries"]["top"]["operators"][-1]["peak_bytes"]
+        state = max(one["peak_bytes"] for one in run.progress["queries"]["top"]["operators"])
         return Taken(wall, used, state)
 
 

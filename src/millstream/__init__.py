@@ -75,6 +75,7 @@ from millstream.core.errors import (
     WindowError,
     WordError,
 )
+from millstream.plan.sharing import Sharing
 from millstream.runtime.epoch_input import Epoch
 from millstream.runtime.run import Run
 from millstream.runtime.sinks.compact import compact
@@ -97,6 +98,7 @@ __all__ = [
     "RunError",
     "SchemaError",
     "Script",
+    "Sharing",
     "SinkError",
     "SourceError",
     "SqlError",

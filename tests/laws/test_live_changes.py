@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream as ms
+from support.costly import costly
 from support.disk import rows_of
 from support.in_process import engine as engine_on_disk
 from support.window_sets import SCHEMA, Asked, Feed, alone, near, some_asked, some_feed, stored
@@ -84,6 +85,7 @@ def play_in_memory(lives: dict[str, Life], feed: Feed) -> None:
         life.rows = queries[name].table().to_pylist()
 
 
+@costly
 @given(Seeds)
 def test_in_memory_queries_that_come_and_go_disturb_nobody(seed: int) -> None:
     rnd = random.Random(seed)
@@ -126,6 +128,7 @@ def play_on_disk(rnd: random.Random, lives: dict[str, Life], feed: Feed, root: P
 
 
 @pytest.mark.parametrize("restart", [0.0, 0.5])
+@costly
 @given(seed=Seeds)
 def test_on_disk_queries_that_come_and_go_disturb_nobody(restart: float, seed: int) -> None:
     rnd = random.Random(seed)
@@ -144,6 +147,7 @@ def some_other(rnd: random.Random, one: Asked) -> Asked:
 
 
 @pytest.mark.parametrize("host", ["memory", "disk"])
+@costly
 @given(seed=Seeds)
 def test_a_query_that_is_replaced_goes_on_with_what_its_store_has(host: str, seed: int) -> None:
     rnd = random.Random(seed)
@@ -170,6 +174,7 @@ def test_a_query_that_is_replaced_goes_on_with_what_its_store_has(host: str, see
 
 
 @pytest.mark.parametrize("host", ["memory", "disk"])
+@costly
 @given(seed=Seeds)
 def test_a_running_thread_takes_queries_in_and_lets_them_go(host: str, seed: int) -> None:
     rnd = random.Random(seed)

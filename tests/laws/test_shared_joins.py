@@ -3,71 +3,28 @@
 from __future__ import annotations
 
 import json
-import random
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream as ms
+from millstream.ops.join.route_pairs import satisfying
+from millstream.ops.join.shared import SharedJoin
 from millstream.plan import nodes
 from support import in_process
 from support.bags import difference
-from support.joins import arriving, rows, streams
+from support.costly import costly
+from support.join_sets import KEYS, SETS, Asked, streams_of
+from support.joins import streams
 
 Rows = list[dict[str, Any]]
-KINDS = ("inner", "left", "right", "full", "semi", "anti")
-LEFT = (None, "v > 3", "v % 2 = 0", "j = 1 AND v < 8")
-RIGHT = (None, "v2 < 6", "j2 IS NOT NULL")
-PAIRS = (None, "v + v2 > 8", "10 / v2 > v")
-"""The last one fails for some pairs."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One join."""
-
-    how: str
-    low: int
-    width: int
-    left: str | None
-    right: str | None
-    where: str | None
-    computed: bool
-
-    def over(self, a: ms.Stream, b: ms.Stream, keys: list[tuple[str, str]]) -> ms.Query:
-        one = a if self.left is None else a.where(self.left)
-        other = b if self.right is None else b.where(self.right)
-        if self.computed:
-            one = one.select("ts", "k", "j", "v", "id", "v * 2 AS twice")
-        options = {} if self.where is None else {"where": self.where}
-        within = (self.low, self.low + self.width)
-        return one.join(other, on=keys, how=self.how, within=within, **options)
-
-
-ASKED = st.builds(
-    Asked,
-    how=st.sampled_from(KINDS),
-    low=st.integers(-8, 4),
-    width=st.integers(0, 12),
-    left=st.sampled_from(LEFT),
-    right=st.sampled_from(RIGHT),
-    where=st.sampled_from(PAIRS),
-    computed=st.booleans(),
-)
-SETS = st.lists(ASKED, min_size=2, max_size=6)
-KEYS = st.sampled_from([[("k", "k2")], [("k", "k2"), ("j", "j2")], []])
-
-
-def streams_of(seed: int) -> tuple[list[ms.Epoch], list[ms.Epoch]]:
-    rnd = random.Random(seed)
-    left, right = rows(rnd, 36, span=50), rows(rnd, 32, span=50)
-    return arriving(rnd, left), arriving(rnd, right, name="ts2")
 
 
 def engine_on(partitions: int, folder: str) -> ms.Engine:
@@ -98,6 +55,7 @@ def answers(
 
 
 @pytest.mark.parametrize("partitions", [0, 1, 3])
+@costly
 @given(asked=SETS, keys=KEYS, seed=st.integers(0, 2**32))
 def test_joins_that_share_answer_as_each_alone(
     partitions: int, asked: list[Asked], keys: list[tuple[str, str]], seed: int
@@ -112,6 +70,7 @@ def test_joins_that_share_answer_as_each_alone(
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
+@costly
 @given(asked=SETS, keys=KEYS, seed=st.integers(0, 2**32), cut=st.integers(1, 6), gone=st.booleans())
 def test_what_is_shared_is_found_again_after_a_restart(
     *, partitions: int, asked: list[Asked], keys: list[tuple[str, str]], seed: int, cut: int, gone: bool
@@ -169,3 +128,33 @@ def test_joins_of_a_stream_with_itself_share(seed: int, bands: list[int]) -> Non
         return {band: Counter(map(str, query.table().to_pylist())) for band, query in made.items()}
 
     assert {band: pairs([band])[band] for band in bands} == pairs(bands)
+
+
+@given(asked=SETS, seed=st.integers(0, 2**32))
+def test_no_row_stays_beyond_the_last_slice_that_a_join_which_asks_for_it_reads(asked: list[Asked], seed: int) -> None:
+    """Row 16 of the checklist on the engine's own store: a row may overstay by one of its slices, no more."""
+    left, right = streams_of(seed)
+    engine = ms.Engine(host="local")
+    a, b = streams(engine, left, right)
+    for i, one in enumerate(asked):
+        one.over(a, b, [("k", "k2")]).named(f"q{i}").discard()
+    for _ in range(max(len(left), len(right))):
+        engine.start(ms.once()).await_termination()
+        for vertex in engine.host.graph.vertices.values():
+            if isinstance(store := vertex.operator, SharedJoin):
+                for side, name in enumerate(("left", "right")):
+                    for segment in (one for one in store.store.segments if name in one.tables):
+                        check_lineage(store, side, segment.tables[name])
+
+
+def check_lineage(store: SharedJoin, side: int, rows: pa.Table) -> None:
+    """Each row satisfies the condition of a join whose partners may still come, or could until a slice ago."""
+    at = rows[("ts", "ts2")[side]].to_numpy()
+    bound = store.progress[1 - side].bound(("ts", "ts2")[1 - side])
+    waited = np.zeros(len(at), dtype=np.bool_)
+    for reading in store.spec.readings:
+        assert reading.spec.near is not None
+        mine = at + store.spec.slices.base >= reading.spec.near.complete(side, bound)
+        held = satisfying(rows, reading.predicates[side])
+        waited |= mine if held is None else mine & held
+    assert waited.all()

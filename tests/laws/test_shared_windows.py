@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream as ms
+from support.costly import costly
 from support.disk import rows_of
 from support.in_process import engine as engine_on_disk
 from support.window_sets import SCHEMA, Asked, Feed, Left, alone, near, play, some_asked, some_feed, stored
@@ -40,6 +41,7 @@ def test_in_memory_every_query_of_a_set_gives_what_it_gives_alone(seed: int) -> 
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 5])
+@costly
 @given(seed=Seeds)
 def test_on_disk_every_query_of_a_set_gives_what_it_gives_alone(partitions: int, seed: int) -> None:
     rnd = random.Random(seed)
@@ -48,6 +50,7 @@ def test_on_disk_every_query_of_a_set_gives_what_it_gives_alone(partitions: int,
         check(asked, feed, play(engine_on_disk(Path(folder), partitions), asked, feed))
 
 
+@costly
 @given(Seeds)
 def test_a_restart_in_other_partitions_changes_nothing(seed: int) -> None:
     rnd = random.Random(seed)

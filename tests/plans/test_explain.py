@@ -188,7 +188,7 @@ def test_auto_takes_panes_where_a_window_has_many_rows_and_says_why() -> None:
 def test_auto_takes_the_differential_combine_where_results_are_many_and_every_aggregate_has_an_inverse() -> None:
     rows = [{"ts": ts, "k": ts, "v": 1} for ts in range(100)]
     expected = (
-        "strategy differential (auto: times the best in time or state: paned 1.43, differential 1.2, wid 60; "
+        "strategy differential (auto: times the best in time or state: paned 1.43, differential 1.2, wid 59; "
         "1 rows and 1 groups per pane, 60 panes per window, 1 per slide)"
     )
 

@@ -98,8 +98,7 @@ def test_epochs_of_few_and_of_many_rows_answer_as_on_the_local_host(
     for one, other in ((wanted.late, found.late), (wanted.rejected, found.rejected)):
         assert bag(one.table().drop_columns(["epoch"])) == bag(other.table().drop_columns(["epoch"]))
     assert local.progress["queries"]["q"]["books"] == run.progress["queries"]["q"]["books"]
-    if name != "tumbling":  # whose state is laid out by Spark
-        assert {True, False} == set(taken)
+    assert {True, False} == set(taken)
 
 
 def test_a_restart_takes_over_from_whoever_took_the_rows_in(

@@ -14,7 +14,9 @@ import pytest
 
 import millstream as ms
 from millstream.kernels.murmur import murmur
+from support.bags import difference
 from support.harness import stray
+from support.join_sets import latest
 from support.joins import KINDS, NEAR, SHAPES, STRICT, Case, Row, rows, table
 
 pytestmark = pytest.mark.spark
@@ -193,3 +195,41 @@ def test_joins_that_share_equal_those_of_whole_tables(spark: Any, tmp_path: Path
     assert "SharedJoin" in stops
     for case, query in zip(cases, made, strict=True):
         assert case.answer(table(left), table(right, second=True)) == case.got(query.table())
+
+
+@pytest.mark.parametrize("keys", [("k",), ("j",), ()])
+def test_joins_that_come_with_a_restart_share_the_rows_that_are_there(
+    spark: Any, keys: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Row 40 of the checklist, with queries that come: each is as alone from when it is complete."""
+    rnd = random.Random(5)
+    left, right = rows(rnd, 90, span=120), rows(rnd, 80, span=120)
+    band = {"options": {"within": (-9, 9)}, "near": "b.ts2 - a.ts BETWEEN -9 AND 9"}
+    narrow = {"options": {"within": (-4, 4)}, "near": "b.ts2 - a.ts BETWEEN -4 AND 4"} if keys else band
+    cases = [Case("inner", keys=keys, **band), Case("left", keys=keys, **narrow), Case("anti", keys=keys, **narrow)]
+    for name, some in (("a", left), ("b", right)):
+        written(tmp_path / "all", some, name, files=4)
+        (tmp_path / name).mkdir()
+    found: list[list[Any]] = [[], [], []]
+    since: list[Any] = [None, None, None]
+    for life in range(4):
+        for name in "ab":
+            path = tmp_path / "all" / name / f"{life:03d}.parquet"
+            path.rename(tmp_path / name / path.name)
+        engine = ms.Engine(spark, checkpoint=tmp_path / "ck", partitions=2)
+        a, b = both(engine, frames(spark, tmp_path))
+        made = [case.join(a, b).named(f"q{i}").to_memory() for i, case in enumerate(cases[: life + 1])]
+        engine.start(ms.available_now(), end_of_stream=life == 3).await_termination()
+        for i, query in enumerate(made):
+            found[i] += query.table().to_pylist()
+            since[i] = query.complete_from
+    for case, got, complete in zip(cases, found, since, strict=True):
+        whole = ms.Engine(host="local")
+        a = whole.stream("a", [table(left)], progress=ms.supplied("ts"))
+        b = whole.stream("b", [table(right, second=True)], progress=ms.supplied("ts2"))
+        alone = case.join(a, b).named("q")
+        whole.start(ms.available_now(), end_of_stream=True).await_termination()
+        wanted = [row for row in alone.table().to_pylist() if complete is None or latest(row) >= complete]
+        assert {} == difference(wanted, got)
+    assert since[0] is None
+    assert None not in since[1:]

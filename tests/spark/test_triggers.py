@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
+from millstream.spark import epoch_size
 
 pytestmark = pytest.mark.spark
 EPOCHS, ROWS, DISORDER = 4, 60, 8
@@ -105,3 +106,26 @@ def test_once_is_one_epoch_of_all_that_is_there_and_the_next_one_goes_on(spark: 
     write(tmp_path / "in", 2)
     assert [ROWS] == once()
     assert bag([row for rows in closed_by(3) for row in rows]) == bag(query.table().to_pylist())
+
+
+@pytest.mark.parametrize("told", [None, 3], ids=["not told", "told"])
+def test_an_epoch_of_a_backlog_takes_the_files_that_fit_unless_it_is_told(
+    spark: Any, tmp_path: Path, told: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for epoch in range(EPOCHS):
+        write(tmp_path, epoch)
+    largest = max(path.stat().st_size for path in tmp_path.iterdir())
+    monkeypatch.setattr(epoch_size, "BYTES_PER_CORE", -(-2 * largest // spark.sparkContext.defaultParallelism))
+    reader = spark.readStream.schema("n bigint, k bigint")
+    reader = reader if told is None else reader.option("maxFilesPerTrigger", told)
+    engine = ms.Engine(spark, partitions=2)
+    query = ask(engine, reader.parquet(str(tmp_path)))
+    run = engine.start(ms.available_now(), end_of_stream=True)
+    run.await_termination()
+
+    rows = [one["input_rows"] for one in run.recent_progress if one["input_rows"]]
+    assert [2 * ROWS, 2 * ROWS] == rows if told is None else [3 * ROWS, ROWS] == rows
+    here = ms.Engine(host="local")
+    wanted = ask(here, pa.concat_tables([rows_of(epoch) for epoch in range(EPOCHS)]))
+    here.start(ms.available_now(), end_of_stream=True).await_termination()
+    assert bag(wanted.table().to_pylist()) == bag(query.table().to_pylist())

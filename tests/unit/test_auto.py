@@ -69,3 +69,9 @@ def test_results_that_are_held_back_survive_a_change(flush: int | None) -> None:
         answers.append(query.table().to_pylist())
 
     assert {} == difference(*answers)
+
+
+def test_few_partials_beside_many_rows_are_no_reason_for_a_slower_strategy() -> None:
+    uneven = Statistics(rows=50_000, panes=10, cells=1000, groups=100)  # 11 s by 5 s: panes of 1 s
+
+    assert "paned" == choose(uneven, length=11, step=5, differential=False, holistic=False).strategy

@@ -229,7 +229,7 @@ def test_draining_what_is_not_there_is_refused(tmp_path: Path) -> None:
         made.drain("q")
     local = ms.Engine(host="local")
     local.stream("s", pa.Table.from_pylist(FIRST)).select("ts").named("q")
-    with pytest.raises(ms.MillstreamError, match="keeps no checkpoint"):
+    with pytest.raises(ms.MillstreamError, match="has no checkpoint"):
         local.drain("q")
 
 

@@ -181,6 +181,45 @@ def test_a_row_takes_little_more_than_its_own_bytes(*, text: bool, most: float) 
     assert size <= most * rows.combine_chunks().nbytes
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_a_row_that_joins_share_takes_at_most_a_fifth_more_than_its_own_bytes(*, text: bool) -> None:
+    """Rows of four columns, with a bitmap of three conditions and the marks of two joins: six bytes more at most."""
+    n = 5000
+    keys = pa.array([f"key-{i % 50}" for i in range(n)]) if text else pa.array(np.arange(n) % 50)
+    rows = pa.table({"ts": np.arange(n), "k": keys, "v": np.arange(n) * 0.5, "w": np.arange(n)})
+    engine = ms.Engine(host="local")
+    a = engine.stream("a", [rows], progress=ms.ordered("ts"))
+    b = engine.stream("b", [], schema=rows.schema, progress=ms.ordered("ts"))
+    for i, how in enumerate(("inner", "left", "anti")):
+        a.where(f"v >= {i} - 1").join(b, on="k", within=10 + i, how=how).named(f"q{i}")
+    engine.start(ms.available_now()).await_termination()
+    assert n == sum(one.tables["left"].num_rows for one in store_of(engine).store.segments)
+    assert store_of(engine).store.nbytes <= 1.2 * rows.combine_chunks().nbytes
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_on_disk_the_state_is_that_of_the_widest_join_and_an_epoch(partitions: int, tmp_path: Path) -> None:
+    """Row 40: 2 · rate · (longest window + disorder + epoch), whatever other joins there are."""
+    width, delay, batch = 60, 5, 10
+    engine = in_process.engine(tmp_path, partitions)
+    made = []
+    for name in ("a", "b"):
+        rows = [
+            pa.table({f"t{name}": np.arange(at, at + batch), f"k{name}": np.zeros(batch, dtype=np.int64)})
+            for at in range(0, 300, batch)
+        ]
+        made.append(engine.stream(name, rows, progress=ms.bounded_disorder(f"t{name}", delay)))
+    for one in (5, 20, width):
+        made[0].join(made[1], on=[("ka", "kb")], within=one).named(f"q{one}").discard()
+    most = 0
+    for _ in range(30):
+        run = engine.start(ms.once())
+        run.await_termination()
+        found = run.progress["shared"].values()
+        most = max([most, *(one["state_rows"] for one in found)])
+    assert most == pytest.approx(2 * (width + delay + batch), rel=0.15)  # progress is known an epoch later
+
+
 # --- who shares ---------------------------------------------------------------------------------------
 
 
@@ -195,7 +234,7 @@ def test_what_can_fail_stays_with_its_own_query() -> None:
 
 
 @pytest.mark.parametrize("partitions", [0, 2])
-def test_a_join_that_comes_later_keeps_its_own_rows(partitions: int, tmp_path: Path) -> None:
+def test_joins_that_stay_are_not_disturbed_by_one_that_comes_later(partitions: int, tmp_path: Path) -> None:
     left = epochs("ts", *(([row(t)], t) for t in range(20)))
     right = epochs("ts2", *(([row(t)], t) for t in range(20)))
 

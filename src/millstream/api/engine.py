@@ -35,6 +35,7 @@ from millstream.core.settings import Settings
 from millstream.plan import nodes
 from millstream.plan.check_report import CheckReport, report
 from millstream.plan.hints import SIDES
+from millstream.plan.sharing import Sharing, sharing_of
 from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.punctuate import UserPunctuation
 from millstream.runtime.reports.report import nothing_yet
@@ -68,6 +69,7 @@ class Engine(LiveChanges):
         allow_unbounded: bool = False,
         ansi: bool | None = None,
         time_zone: str | None = None,
+        sharing: str | Sharing = "auto",
     ) -> None:
         """Run on the given Spark session, or on a new local one. `host="local"` runs in this process, without Spark.
 
@@ -75,12 +77,13 @@ class Engine(LiveChanges):
         folder on Spark, and in memory on the local host. `partitions` is the number of parts of the state; a restart
         can change it. With `allow_unbounded`, queries with unbounded state can run, and `explain` marks them. `ansi`
         and `time_zone` are settings for expressions. On Spark they come from the session and must not be given here;
-        on the local host the defaults are True and "UTC".
+        on the local host the defaults are True and "UTC". `sharing` is auto, isolated, pull-up, mem-opt or
+        cpu-opt: what state queries have in common. The answers are the same; `ms.Sharing` gives cpu-opt its figures.
         """
         if host not in (None, "local", "spark"):
             raise PlanError(f"there is no host {host!r}", hint='Use host="local" or host="spark".')
         if host == "local":
-            self.host: Any = local_host(spark, checkpoint, partitions)
+            self.host: Any = local_host(spark, checkpoint, partitions, sharing_of(sharing))
             self.settings = Settings(
                 ansi=True if ansi is None else ansi, zone="UTC" if time_zone is None else time_zone
             )
@@ -90,8 +93,9 @@ class Engine(LiveChanges):
                     "on Spark, ansi and time_zone are the session's",
                     hint="Set spark.sql.ansi.enabled and spark.sql.session.timeZone before the engine is made.",
                 )
-            self.host = spark_host(spark, checkpoint, partitions)
+            self.host = spark_host(spark, checkpoint, partitions, sharing_of(sharing))
             self.settings: Settings = self.host.settings
+        self._sharing = sharing_of(sharing)
         self._sources: dict[str, Any] = {}
         self._given: dict[str, tuple[Any, ...]] = {}
         """By stream, as they were given: the source, the rows of an epoch, and the progress."""
@@ -307,7 +311,7 @@ class Engine(LiveChanges):
           stream bids promises {[[ts:+]]} (ts within 2)
         """
         asked = {name: query.node for name, query in self._queries.items()}
-        return report(asked, ends=end_of_stream, asked=self._asked)
+        return report(asked, ends=end_of_stream, asked=self._asked, sharing=self._sharing)
 
     def start(
         self,

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from millstream.core.errors import PlanError
+from millstream.plan.sharing import Sharing
 from millstream.runtime.durable.host import DurableHost
 from millstream.runtime.local.host import LocalHost
 from millstream.runtime.partitions import check_partitions
 
 
-def local_host(spark: Any, checkpoint: str | Path | None, partitions: Any) -> LocalHost | DurableHost:
+def local_host(spark: Any, checkpoint: str | Path | None, partitions: Any, sharing: Sharing) -> LocalHost | DurableHost:
     """A host in this process: durable where a checkpoint is given, else with its state in memory."""
     if spark is not None:
         raise PlanError("the local host takes no session", hint='Leave host="local" out to run on Spark.')
@@ -21,11 +22,13 @@ def local_host(spark: Any, checkpoint: str | Path | None, partitions: Any) -> Lo
                 "without a checkpoint, the local host keeps its state in one part",
                 hint="Leave partitions out, or give a checkpoint.",
             )
-        return LocalHost()
-    return DurableHost(checkpoint, check_partitions(1 if partitions is None else partitions))
+        return LocalHost(sharing)
+    host = DurableHost(checkpoint, check_partitions(1 if partitions is None else partitions))
+    host.sharing = sharing
+    return host
 
 
-def spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None) -> Any:
+def spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None, sharing: Sharing) -> Any:
     """A host on the session that was given, or on a local one made for it."""
     try:
         from millstream.spark.host import SparkHost  # noqa: PLC0415 - the local host runs without pyspark
@@ -36,4 +39,6 @@ def spark_host(spark: Any, checkpoint: str | Path | None, partitions: int | None
             hint='Install millstream[spark], or run in this process with ms.Engine(host="local").',
         ) from error
 
-    return SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)
+    host = SparkHost(spark if spark is not None else local_session(partitions), checkpoint, partitions)
+    host.sharing = sharing
+    return host

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +13,7 @@ from millstream.runtime.batch import Sink
 from millstream.runtime.sinks.callback import CallbackSink
 from millstream.runtime.sinks.console import ConsoleSink
 from millstream.runtime.sinks.csv import CsvSink
+from millstream.runtime.sinks.delta import DeltaSink
 from millstream.runtime.sinks.discard import DiscardSink
 from millstream.runtime.sinks.json_lines import JsonLinesSink
 from millstream.runtime.sinks.memory import MemorySink
@@ -55,6 +56,24 @@ class Output:
     def to_json(self, path: str | Path, *, mode: str = "error", partition_by: Sequence[str] | str = ()) -> Self:
         """One file of JSON lines per epoch in this folder; `mode` and `partition_by` as in `to_parquet`."""
         return self._add(JsonLinesSink(path, mode=mode, partition_by=partition_by))
+
+    def to_delta(
+        self,
+        path: str | Path,
+        *,
+        mode: str = "error",
+        partition_by: Sequence[str] | str = (),
+        evolve: bool = False,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Append to a Delta table, one version per epoch, exactly once. Needs `millstream[delta]`, and no JVM.
+
+        `mode` is as in `to_parquet`. With `evolve`, the table gets columns that it lacks; else they are refused.
+        `storage_options` are those of the library `deltalake`, for tables on object stores.
+        """
+        return self._add(
+            DeltaSink(path, mode=mode, partition_by=partition_by, evolve=evolve, storage_options=storage_options)
+        )
 
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
         """Print one table per epoch on the terminal."""

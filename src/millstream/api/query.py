@@ -55,15 +55,17 @@ class Query(Output, Stream):
     def complete_from(self) -> Any:
         """The first value of its windowing attribute from which the answers of a query that came later are complete.
 
-        Of the windows that begin earlier some do not leave, and none is wrong. None: it has all rows from the
-        beginning, or nobody can know.
+        Of the windows that begin earlier some do not leave, and none is wrong. Of a join, results leave whose latest
+        row has this time or a later one. None: it has all rows from the beginning, or nobody can know.
         """
         found = [] if self.name is None else self.engine.host.complete_from(self.name)
         known = [(since, node) for node, since in found if since is not None]
         if not known:
             return None
         since, node = max(known, key=lambda one: one[0])
-        return edge_value(since, node.schema.field("window_start").type)
+        times = node.times() if isinstance(node, nodes.Join) else None
+        kind = node.schema.field("window_start") if times is None else node.inputs[0].schema.field(times[0])
+        return edge_value(since, kind.type)
 
     def feedback(self, said: Said) -> Sent:
         """Tell the query's operators what its reader ignores, from the next epoch on; see docs/guide/feedback.md.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,12 @@ from millstream.core.errors import PlanError, nearest
 from millstream.plan import nodes
 from millstream.plan.check import Asked, Checked, check
 from millstream.plan.hints import Hints
+from millstream.plan.optimize import optimize
+from millstream.plan.plan import Plan
 from millstream.plan.remedy import Remedy, remedies
+from millstream.plan.rewrite.share_state import share_state
+from millstream.plan.sharing import Sharing
+from millstream.plan.words import listed
 
 _MOST = 5  # remedies that are shown
 
@@ -62,10 +67,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedState:
+    """State that several queries read, and that is kept once though each query's verdict speaks of it."""
+
+    what: str
+    keeps: str
+    readers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """What is kept, and for whom."""
+        return f"{self.what}\n    keeps    {self.keeps}: {listed(self.readers)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
     """The verdicts on all queries of an engine."""
 
     answers: tuple[Answer, ...]
+    shared: tuple[SharedState, ...] = ()
 
     @property
     def safe(self) -> bool:
@@ -83,22 +102,47 @@ class CheckReport:
 
     def __str__(self) -> str:
         """Query by query."""
-        return "\n\n".join(map(str, self.answers))
+        shared = ["shared by several queries\n" + "\n".join(f"  {one}" for one in self.shared)] if self.shared else []
+        return "\n\n".join([*map(str, self.answers), *shared])
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
-        return {"safe": self.safe, "queries": [one.to_dict() for one in self.answers]}
+        return {
+            "safe": self.safe,
+            "queries": [one.to_dict() for one in self.answers],
+            "shared": [asdict(one) for one in self.shared],
+        }
+
+
+def shared_state(queries: Mapping[str, nodes.Node], sharing: Sharing) -> tuple[SharedState, ...]:
+    """The state that several of these queries would read, each store once."""
+    plan = share_state(optimize(Plan.of(queries)), sharing=sharing).plan
+    readers = plan.readers()
+    stores = {
+        id(node): node
+        for root in plan.roots
+        for node in nodes.walk(root.node)
+        if isinstance(node, nodes.Panes | nodes.SharedJoin) and len(readers[id(node)]) > 1
+    }
+    return tuple(
+        SharedState(what=node.describe()[0], keeps=node.kept(), readers=readers[key]) for key, node in stores.items()
+    )
 
 
 def report(
-    queries: Mapping[str, nodes.Node], *, ends: bool = False, asked: Asked = MappingProxyType({})
+    queries: Mapping[str, nodes.Node],
+    *,
+    ends: bool = False,
+    asked: Asked = MappingProxyType({}),
+    sharing: Sharing | None = None,
 ) -> CheckReport:
     """Check every query; with `ends` the streams are promised to end.
 
-    `asked` are the nodes that statements asked for: of these, hints are SQL.
+    `asked` are the nodes that statements asked for: of these, hints are SQL. With `sharing`, state that
+    several queries would read is told once.
     """
     out: list[Answer] = []
     for name, root in queries.items():
         checked = check(name, root, ends=ends, asked=asked)
         out.append(Answer(checked=checked, sql=any(id(node) in asked for node, _ in checked.refusals)))
-    return CheckReport(answers=tuple(out))
+    return CheckReport(answers=tuple(out), shared=() if sharing is None else shared_state(queries, sharing))

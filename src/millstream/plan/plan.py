@@ -19,6 +19,8 @@ class Root:
     """The names under which its operators already hold state, inputs first; none for a query that is new."""
     upon: frozenset[str] = frozenset()
     """The queries whose results, or parts of them, it was written to read."""
+    runs: bool = False
+    """Is its node the one that runs? It has been through all rewrites, and another time changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ class Plan:
                 node=(running or {}).get(name) or nodes.swapped(node, runs),
                 held=tuple((held or {}).get(name, ())),
                 upon=upon[name],
+                runs=name in (running or {}),
             )
             for name, node in asked.items()
         ]
@@ -77,8 +80,9 @@ class Plan:
 
         `change` is told the nodes, by identity, that it must leave as they are, with all that is below them.
         """
-        made: dict[str, Node] = {}
-        for root in sorted(self.roots, key=lambda one: sum(1 for _ in nodes.walk(one.node))):
+        made = {root.name: root.node for root in self.roots if root.runs}
+        new = [root for root in self.roots if not root.runs]
+        for root in sorted(new, key=lambda one: sum(1 for _ in nodes.walk(one.node))):
             older = [other for other in self.older(root) if other.name in made and _reads(root, other)]
             node = nodes.swapped(root.node, {id(other.node): made[other.name] for other in older})
             made[root.name] = change(node, frozenset(id(made[other.name]) for other in older))

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.trigger import Every, Once
 from millstream.spark.agreement import SPARK, check_next
+from millstream.spark.epoch_size import limited
 from millstream.spark.file_scan import FileScan
 from millstream.spark.follow import follow
 from millstream.spark.local_session import prepare_session
@@ -37,6 +38,7 @@ class SparkDrive(Drive):
     def follow(self, streaming: Mapping[str, DataFrame]) -> None:
         """Spark says when an epoch is, and between its epochs the other sources are heard."""
         host, trigger = self.host, self.trigger
+        streaming = {name: limited(frame) for name, frame in streaming.items()}
         tags = Tags.of(streaming)
         files = FileScan.of(streaming, host.storage)
         settled = threading.Event()

@@ -29,7 +29,9 @@ class Folder:
     """What a streaming frame reads: nothing but the files of a folder, as they are."""
 
     format: str
+    path: str
     options: Mapping[str, str]
+    """As the stream was given them, but for the path."""
     schema: StructType
 
     @classmethod
@@ -52,15 +54,16 @@ class Folder:
         path = options.pop("path", "")
         if name not in _FORMATS or not path:
             return None
-        if not any(one in path for one in _GLOBS):
-            options.setdefault("basePath", path)
-        return cls(name, {**options, "__globPaths__": "false"}, frame.schema)
+        return cls(name, path, options, frame.schema)
 
     def scan(self, session: SparkSession, paths: Sequence[str]) -> DataFrame:
         """Some of its files, as a frame that is no stream."""
         if not paths:
             return session.createDataFrame([], self.schema)
-        return session.read.format(self.format).options(**self.options).schema(self.schema).load(list(paths))
+        options = {**self.options, "__globPaths__": "false"}
+        if not any(one in self.path for one in _GLOBS):
+            options.setdefault("basePath", self.path)
+        return session.read.format(self.format).options(**options).schema(self.schema).load(list(paths))
 
 
 class FileScan:

@@ -29,11 +29,9 @@ from millstream.spark.local_session import partitions_of, settings_of
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.frames import arrow_schema
 from millstream.spark.paths.jobs import SparkJobs
-from millstream.spark.paths.reduce import layout
 from millstream.spark.places import places, row_path
 from millstream.spark.reread import read_again
 from millstream.spark.sink import TableSink
-from millstream.state.manifest import GROUPS
 
 
 class SparkHost(DurableHost):
@@ -130,12 +128,6 @@ class SparkHost(DurableHost):
         for name, frame in self.frames().items():
             if name in arrivals.tags.schemas and not frame.isStreaming:
                 self.stream_ledgers()[name].position = {"read": True}
-
-    def best_layout(self) -> str:
-        """What should decide the partition that state is in."""
-        streams = [self.sources[source.name] for source in self.source_nodes()]
-        streaming = all(isinstance(one, DataFrame) and one.isStreaming for one in streams)
-        return layout(self.program, self.spark.version) if streaming else GROUPS
 
     def hand_over(self, sink: Any, rows: Any, sequence: int) -> None:
         """Give a step's rows to a sink that is no folder; some take a data frame."""

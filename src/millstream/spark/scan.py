@@ -16,6 +16,7 @@ from millstream.runtime.batch import UNREADABLE
 from millstream.runtime.sources.file_source import files
 from millstream.runtime.sources.listing import named_path
 from millstream.spark.csv_frame import WHOLE, csv_frame
+from millstream.spark.epoch_size import LIMIT, bytes_per_epoch
 from millstream.spark.paths.frames import arrow_schema
 
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -47,6 +48,8 @@ def file_frame(
             options["pathGlobFilter"] = re.sub(r"([\\*?\[\]{}])", r"\\\1", place.name)
     if epoch_files is not None:
         options["maxFilesPerTrigger"] = str(epoch_files)
+    elif format == "csv":  # read as whole files, in which nobody sees a folder any more
+        options[LIMIT] = str(bytes_per_epoch(spark))
     try:
         found = _schema(spark, path, where, format, options, pattern) if schema is None else schema
         fields = _struct(found)
@@ -92,7 +95,7 @@ def _schema(
         return files(path, format, pattern=pattern).schema
     if format == "csv":
         options = {**options, "header": "true", "escape": '"', "timeZone": "UTC"}
-    batch = {name: value for name, value in options.items() if name != "maxFilesPerTrigger"}
+    batch = {name: value for name, value in options.items() if name not in ("maxFilesPerTrigger", LIMIT)}
     return arrow_schema(spark.read.format(format).options(**batch, inferSchema="true").load(where))
 
 

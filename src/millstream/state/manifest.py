@@ -77,6 +77,8 @@ class Manifest:
     """By the name of an aggregate: which part of which store it reads, and since when that has all its rows."""
     stores: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """By store and part: what has been kept there, and since when."""
+    joins: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """By store of rows for joins: what has been kept there, and since when."""
     frames: list[str] = field(default_factory=list[str])
     """The streams that Spark reads and keeps the positions of."""
     layout: str = "groups"

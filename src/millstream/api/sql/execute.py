@@ -135,6 +135,8 @@ def _sink(output: Output, kind: str | None, path: str, statement: Insert) -> Non
             output.to_csv(path, **_folder_options(statement))
         case "json":
             output.to_json(path, **_folder_options(statement))
+        case "delta":
+            output.to_delta(path, **_folder_options(statement))
         case "console":
             output.to_console()
         case "memory":

@@ -38,15 +38,21 @@ class Router:
         self.cells = DistanceCells(reaches)
         self._apart = apart
         self._ready: dict[int, tuple[JoinReader, list[pa.Table]]] = {}
+        self.groups = self._grouped(readings, begun=False)
+        self._begun = max((one.since for one in readings if one.since is not None), default=None)
+        self._groups_begun = self.groups if self._begun is None else self._grouped(readings, begun=True)
+
+    def _grouped(self, readings: Sequence[JoinReader], *, begun: bool) -> list[PairGroup]:
+        """Readings of the same pairs; with `begun`, those that begin elsewhere are apart."""
         groups: dict[object, PairGroup] = {}
         for one, (first, last) in zip(readings, self.cells.spans, strict=True):
-            condition = one.spec.condition
+            condition, since = one.spec.condition, one.since if begun else None
             known = None if condition is None else (condition, one.spec.columns)
-            key = one.predicates, known, one.spec.pairs_leave
-            group = groups.setdefault(key, PairGroup(one.predicates, condition, first, last))
+            key = one.predicates, known, one.spec.pairs_leave, since
+            group = groups.setdefault(key, PairGroup(one.predicates, condition, since, first, last))
             group.first, group.last = min(group.first, first), max(group.last, last)
             group.members.append((one, first, last))
-        self.groups = list(groups.values())
+        return list(groups.values())
 
     def share(self, port: int, mine: Held, other: Held, own: np.ndarray, theirs: np.ndarray, found: Found) -> None:
         """Take pairs of rows of a port and of the other side, whose keys are equal."""
@@ -56,7 +62,9 @@ class Router:
             at, others = mine.run.at[own], other.run.at[theirs]
             order, starts = self.cells.sorted(at - others if port else others - at)
             own, theirs = own[order], theirs[order]
-        for group in self.groups:
+        # Once all rows are past where the last reading begins, it does not matter who began when.
+        whole = self._begun is None or max(mine.run.low, other.run.low) >= self._begun
+        for group in self.groups if whole else self._groups_begun:
             low, high = int(starts[group.first]), int(starts[group.last])
             if low < high:
                 cuts = starts[group.first : group.last + 1] - low
@@ -74,6 +82,9 @@ class Router:
         found: Found,
     ) -> None:
         kept = _both(group.predicates, port, mine, other, own, theirs)
+        if group.since is not None:
+            begun = np.maximum(mine.run.at[own], other.run.at[theirs]) >= group.since
+            kept = begun if kept is None else kept & begun
         if kept is not None:
             own, theirs, cuts = own[kept], theirs[kept], np.searchsorted(np.flatnonzero(kept), cuts)
         if group.condition is not None and len(own):

@@ -7,7 +7,8 @@ had a partner is marked for each reading that must know.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,9 @@ from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
-from millstream.ops.join.held import HASH, SIDES, Held, of_side, opened, tidy
+from millstream.ops.join.begun import meet_kept
+from millstream.ops.join.brought import LONE, brought, packed, take_over
+from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
 from millstream.ops.join.route_pairs import BITS, Router, satisfying
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.shared_spec import JoinReader, SharedSpec
@@ -31,9 +34,10 @@ _ANYWHERE = Reach(None, None)
 _NOTHING = Segment({}, 0, -1)
 _PURGED = "purged"
 """A fact: by side, the readings for which it was last found out which rows are to be kept."""
+_MET = "met"
+"""A fact: the readings that have met the rows which were there before them."""
 _BLOCK = 1 << 17
 """So many pairs are put in order at a time: they should fit the processor's caches."""
-_WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
 
 
 class SharedJoin(Operator):
@@ -48,8 +52,10 @@ class SharedJoin(Operator):
         self.layout = spec.layout
         self.router = Router(spec.readings, self._set_apart)
         self._ordered = tuple(ordered_columns(schema) for schema in spec.schemas)
-        self._numbers = tuple(tuple(one.number for one in some) for some in spec.marked)
-        self._everybody = tuple(any(one.predicates[side] is None for one in spec.readings) for side in (0, 1))
+        self._numbers = spec.numbers
+        self._everybody = tuple(
+            spec.pulled_up or any(one.predicates[side] is None for one in spec.readings) for side in (0, 1)
+        )
         self.opened()
 
     def promises(self) -> Progress:
@@ -64,48 +70,48 @@ class SharedJoin(Operator):
         self.store.segments, self.store.facts = list(before.store.segments), dict(before.store.facts)
         self.opened()
 
+    def go_on_from(self, alone: Operator, facts: Mapping[str, Any]) -> None:
+        """Go on from a join that was computed by itself; `facts` are of `lone_facts`."""
+        self.store.segments = list(alone.store.segments)
+        self.store.facts = {**facts}
+        self.opened()
+
     def opened(self) -> None:
         """Bring what was kept for other readings into the form that these read."""
         facts = self.store.facts
+        known = [facts[LONE]["number"]] if LONE in facts else self._all
+        take_over(self.store, self.layout)
         for side, name in enumerate(SIDES):
             mine = list(self.spec.predicates[side])
             for place, segment in list(of_side(self.store, side)):
-                self.store.segments[place] = self._brought(segment, side, facts.get(name, mine))
+                self.store.segments[place] = brought(segment, side, self.spec, facts.get(name, mine))
             facts[name] = mine
-        facts.setdefault(_PURGED, dict.fromkeys(SIDES, self._all))
+        facts.setdefault(_PURGED, dict.fromkeys(SIDES, known))
+        facts.setdefault(_MET, known)
 
     @property
     def _all(self) -> list[int]:
         return [one.number for one in self.spec.readings]
 
-    def _brought(self, segment: Segment, side: int, before: Sequence[str]) -> Segment:
-        """A segment with the columns, conditions and marks that are read now."""
-        mine = self.spec.predicates[side]
-        rows = segment.tables[SIDES[side]]
-        names = [*self.spec.schemas[side].names, *([BITS] if mine else ())]
-        if HASH in rows.column_names:
-            names.append(HASH)
-        marks = self._numbers[side]
-        held_marks = segment.tables.get("matched")
-        of = () if held_marks is None else tuple(held_marks["of"][0].as_py())
-        if set(names) == set(rows.column_names) and list(before) == list(mine) and of == marks:
-            return segment
-        held = opened(segment, side, self.layout)
-        if mine and list(before) != list(mine):
-            old = rows[BITS].combine_chunks().to_numpy()
-            bits = [(old >> old.dtype.type(before.index(one))) & old.dtype.type(1) for one in mine]
-            rows = rows.drop_columns([BITS]).append_column(BITS, pa.array(_packed(bits, len(old))))
-        matched = None
-        if marks:
-            matched = np.zeros((rows.num_rows, len(marks)), dtype=np.bool_)
-            for i, number in enumerate(marks):
-                if held.matched is not None and number in of:
-                    matched[:, i] = held.matched[:, of.index(number)]
-        return Held(rows.select(names), held.run, matched, marks or None).segment(side, self.layout)
+    def _begin(self) -> None:
+        """Readings that are new meet the rows that are there."""
+        new = [one for one in self.spec.readings if one.number not in self.store.facts[_MET]]
+        self.store.facts[_MET] = self._all
+        if not new or not self.store.segments:
+            return
+        router = Router(new, self._set_apart)
+        meet_kept(self.store, self.spec, new, router, self._marks)
+        self.sent += router.ready()
+        for side in (0, 1):
+            for place, segment in list(of_side(self.store, side)):
+                held = opened(segment, side, self.layout)
+                if self._release(side, held):
+                    self.store.segments[place] = held.segment(side, self.layout)
 
     # --- rows --------------------------------------------------------------------------------------
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
+        self._begin()
         self.meter.rows_out += rows.num_rows
         rows = self._with_bits(port, rows)
         self._count(port, rows, 1)
@@ -116,7 +122,9 @@ class SharedJoin(Operator):
         if nulls.any() and not self.spec.nulls_equal:  # a null is equal to nothing
             lonely = rows.filter(pa.array(nulls))
             for reading in self.spec.marked[port]:
-                self._leave_alone(reading, port, lonely, satisfying(lonely, reading.predicates[port]))
+                own = satisfying(lonely, reading.predicates[port])
+                said = reading.says_of(at[nulls])
+                self._leave_alone(reading, port, lonely, said if own is None else own & said)
             rows, at = rows.filter(pa.array(~nulls)), at[~nulls]
         if rows.num_rows:
             self._keep(port, rows, at)
@@ -134,7 +142,7 @@ class SharedJoin(Operator):
         if not names:
             return rows
         held = [rows[name].fill_null(False).combine_chunks().to_numpy(zero_copy_only=False) for name in names]  # noqa: FBT003 - a value, not a flag
-        return rows.drop_columns(list(names)).append_column(BITS, pa.array(_packed(held, rows.num_rows)))
+        return rows.drop_columns(list(names)).append_column(BITS, pa.array(packed(held, rows.num_rows)))
 
     def _count(self, port: int, rows: pa.Table, times: int) -> None:
         """What becomes of rows for each reading: taken, or stopped by its condition."""
@@ -191,7 +199,8 @@ class SharedJoin(Operator):
         self._meet(port, mine)
         for reading in self.spec.marked[port]:
             if reading.spec.how == "semi":
-                for table in reading.leaving.matched(mine.rows, self._marks(port, mine, reading)):
+                met = self._marks(port, mine, reading) & reading.says_of(mine.run.at)
+                for table in reading.leaving.matched(mine.rows, met):
                     self.router.send(reading, table)
         self._release(port, mine)
         stays = self._wanted(port, mine)
@@ -241,7 +250,7 @@ class SharedJoin(Operator):
         for i, reading in enumerate(self.spec.marked[side]):
             settled |= reading.settles(side) and bool(fresh[:, i].any())
             if reading.spec.how == "semi":
-                for table in reading.leaving.matched(held.rows, fresh[:, i]):
+                for table in reading.leaving.matched(held.rows, fresh[:, i] & reading.says_of(held.run.at)):
                     self.router.send(reading, table)
         wanted = self._wanted(side, held) if settled else None
         if wanted is not None and not wanted.any():
@@ -254,6 +263,7 @@ class SharedJoin(Operator):
 
     def _advance(self, port: int, before: Progress, now: Progress) -> list[pa.Table]:
         """A side's progress lets rows of the other side go."""
+        self._begin()
         side = 1 - port
         everything = self.store.facts[_PURGED][SIDES[side]] != self._all
         keyed = says_of_keys(self.spec.readings[0].spec, side, now)
@@ -291,8 +301,9 @@ class SharedJoin(Operator):
     def _steps(self, side: int, before: Progress, now: Progress) -> list[tuple[int, int]]:
         """From where to where the bounds move below which a reading has all partners of a side's rows."""
         nears = {one.spec.near for one in (*self.spec.waiting[side], *self.spec.marked[side])}
+        longest = max((self.spec.longer(side, one) for one in self.spec.waiting[side]), default=0)
         return [
-            (_done(near, side, before), _done(near, side, now))
+            (max(_done(near, side, before) - longest, BOTTOM), _done(near, side, now))
             for near in nears
             if near is not None and _done(near, side, now) > BOTTOM
         ]
@@ -302,7 +313,7 @@ class SharedJoin(Operator):
         any_left = False
         for reading in self.spec.marked[side]:
             marks = self._marks(side, held, reading)
-            gone = self._complete(side, held, reading) & ~marks
+            gone = self._complete(side, held, reading) & ~marks & reading.says_of(held.run.at)
             own = satisfying(held.rows, reading.predicates[side])
             if own is not None:
                 gone &= own
@@ -321,21 +332,22 @@ class SharedJoin(Operator):
         """Which rows some reading still waits for partners of."""
         wanted = np.zeros(held.rows.num_rows, dtype=np.bool_)
         for reading in self.spec.waiting[side]:
-            mine = ~self._complete(side, held, reading)
-            own = satisfying(held.rows, reading.predicates[side])
+            mine = ~self._complete(side, held, reading, self.spec.longer(side, reading))
+            own = None if self.spec.pulled_up else satisfying(held.rows, reading.predicates[side])
             if own is not None:
                 mine &= own
-            if reading.settles(side):
+            if reading.settles(side) and not self.spec.pulled_up:
                 mine &= ~self._marks(side, held, reading)
             wanted |= mine
         return wanted
 
-    def _complete(self, side: int, held: Held, reading: JoinReader) -> np.ndarray:
-        """Which rows of a side can have no later partner, for a reading."""
+    def _complete(self, side: int, held: Held, reading: JoinReader, longer: int = 0) -> np.ndarray:
+        """Which rows of a side can have no later partner, for a reading that reaches so much `longer`."""
         other = self.progress[1 - side]
         if other.ended:
             return np.ones(len(held.run.at), dtype=np.bool_)
-        gone = np.less(held.run.at, _done(reading.spec.near, side, other))
+        done = _done(reading.spec.near, side, other)
+        gone = np.less(held.run.at, done if done in (BOTTOM, END) else done - longer)
         if says_of_keys(reading.spec, side, other):
             gone |= by_keys(reading.spec, side, other, held.rows, held.run.at, self._ordered[side])
         return gone
@@ -346,12 +358,3 @@ def _done(near: Near | None, side: int, other: Progress) -> int:
     if other.ended:
         return END
     return BOTTOM if near is None else near.complete(side, other.bound(near.names[1 - side]))
-
-
-def _packed(held: Sequence[np.ndarray], rows: int) -> np.ndarray:
-    """Conditions as bits, in as few bytes as they need."""
-    width = next(one for one in _WIDTHS if len(held) <= 8 * one().nbytes)
-    bits = np.zeros(rows, dtype=width)
-    for i, one in enumerate(held):
-        bits |= one.astype(width) << width(i)
-    return bits

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
@@ -21,6 +23,12 @@ class JoinReader:
     spec: JoinSpec
     predicates: tuple[int | None, int | None]
     views: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+    since: int | None = None
+    """Results whose latest row has this coordinate or a later one leave; None: all."""
+
+    def says_of(self, at: np.ndarray) -> np.ndarray:
+        """Which rows it may let leave by themselves, by their coordinates."""
+        return np.ones(len(at), dtype=np.bool_) if self.since is None else at >= self.since
 
     @cached_property
     def leaving(self) -> Leaving:
@@ -66,6 +74,8 @@ class PairGroup:
 
     predicates: tuple[int | None, int | None]
     condition: Expression | None
+    since: int | None
+    """Of all of them: pairs that lie before it as a whole are none of theirs."""
     first: int
     last: int
     """The cells that some reading of it covers."""
@@ -87,6 +97,26 @@ class SharedSpec(Partners):
     """What is kept of a row of each side, but for its bitmap."""
     predicates: tuple[tuple[str, ...], tuple[str, ...]]
     readings: tuple[JoinReader, ...]
+    conditions: tuple[Mapping[str, Expression], Mapping[str, Expression]] = ({}, {})
+    """By side and name: the conditions themselves, for rows that came before somebody asked."""
+
+    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """By side: where slices end. A row stays to the end of the slice in which the last partner asked for lies."""
+    pulled_up: bool = False
+    """Does every row stay as long as any?"""
+
+    def longer(self, side: int, reading: JoinReader) -> int:
+        """How much longer a row of a side stays than a reading asks."""
+        last = None if reading.spec.near is None else reading.spec.near.reach_of(side).high
+        if last is None:
+            return 0
+        return next((end for end in self.ends[side] if end >= last), last) - last
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """By side: whose marks rows have."""
+        left, right = (tuple(one.number for one in some) for some in self.marked)
+        return left, right
 
     @cached_property
     def marked(self) -> tuple[tuple[JoinReader, ...], tuple[JoinReader, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -140,6 +140,31 @@ class Join(TwoSided):
     def home(self) -> int | None:
         """The side of which rows without a partner leave; either, if none do."""
         return {"full": None, "left": 0, "semi": 0, "anti": 0}.get(self.how, 1)
+
+    def needs(self, needed: set[str]) -> set[str]:
+        """Keys, times, what the condition reads and what is asked for; but rows that it rejects leave whole."""
+        times = self.times() or ()
+        never_null = all(at.never_null(name) for at, name in zip(self.inputs, times, strict=False))
+        if self.nulls_equal or not never_null:
+            return Node.needs(self, needed)
+        keys = {name for pair in self.keys for name in pair}
+        return {one.column for one in self._paired(needed)} | keys | set(times)
+
+    def narrowed(self, needed: set[str]) -> Node:
+        """Without columns that nobody asks for."""
+        kept = self._paired(needed)
+        if self.nulls_equal or len(kept) == len(self.columns):
+            return self
+        names = needed & {one.name for one in kept} or {kept[-1].name}
+        return replace(self, columns=kept, schema=pa.schema([field for field in self.schema if field.name in names]))
+
+    def _paired(self, needed: set[str]) -> tuple[JoinColumn, ...]:
+        """The columns of a pair that somebody asks for, or its condition; one at least that leaves."""
+        read = () if self.condition is None else self.condition.columns
+        kept = tuple(one for one in self.columns if one.name in needed or one.name in read)
+        if any(one.name in self.schema.names for one in kept):
+            return kept
+        return (*kept, next(one for one in self.columns if one.name in self.schema.names))
 
     def refuse(self, inputs: Sequence[Scheme], say: Hints) -> Refusal:
         """A side's rows are kept for ever, because the other side's promises do not let them go."""

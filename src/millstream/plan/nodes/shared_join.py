@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -23,6 +23,7 @@ from millstream.plan.nodes.join import Join, near_of
 from millstream.plan.nodes.pair import TwoSided
 from millstream.plan.nodes.project import Project
 from millstream.plan.nodes.select import Select
+from millstream.plan.sharing import AUTO, Sharing
 from millstream.plan.words import all_of
 
 _SIDES = ("left", "right")
@@ -44,6 +45,8 @@ class JoinReading:
     predicates: tuple[int | None, int | None]
     """By side: the place of its condition among those of the store; None if it reads every row."""
     views: tuple[View, View]
+    since: int | None = None
+    """Results whose latest row has this coordinate or a later one leave; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,6 +62,7 @@ class SharedJoin(TwoSided):
     predicates: tuple[tuple[str, ...], tuple[str, ...]]
     """Columns of each input: does the row satisfy a condition that some reading asks for?"""
     readings: tuple[JoinReading, ...]
+    sharing: Sharing = field(default_factory=Sharing)
     schema: ClassVar[pa.Schema] = pa.schema([])
 
     def over(self, below: tuple[Node, ...]) -> Self:
@@ -84,16 +88,24 @@ class SharedJoin(TwoSided):
 
     def words(self) -> list[str]:
         """What must be equal, for how many joins."""
-        return [f"rows of both sides on {all_of(self.keys, None) or 'time alone'}, for {len(self.readings)} joins"]
+        return [f"rows of both sides on {all_of(self.keys, None) or 'time alone'}, for {self._joins()}"]
+
+    def _joins(self) -> str:
+        return "1 join" if len(self.readings) == 1 else f"{len(self.readings)} joins"
 
     def kept(self) -> str:
         """Rows of both sides, once."""
-        return f"rows of both sides that may still find a partner, once for {len(self.readings)} joins"
+        return f"rows of both sides that may still find a partner, once for {self._joins()}"
 
     def evaluated(self, choice: Choice | None) -> Iterator[str]:
         """How it is shared."""
         slices = self.slices()
-        if slices:
+        if self.sharing.strategy != AUTO:
+            ends = [self.ends(side) for side in (0, 1)]
+            most = max(len(one) for one in ends)
+            windows = max(len({last for last, _ in self.lasts(side)}) for side in (0, 1))
+            yield f"strategy {self.sharing.strategy}, {self.sharing.why(most, windows)}"
+        elif slices:
             shown = ", ".join(slices[:_SHOWN]) + (f" and {len(slices) - _SHOWN} more" if len(slices) > _SHOWN else "")
             yield f"strategy slices: one store, one probe; pairs go to readers by slice: {shown}"
         else:
@@ -102,6 +114,21 @@ class SharedJoin(TwoSided):
             if names:
                 what = "condition is" if len(names) == 1 else "conditions are"
                 yield f"{len(names)} {what} computed once for each {side} row, into a bitmap"
+
+    def lasts(self, side: int) -> list[tuple[int, bool]]:
+        """Of readings whose reach ends: how far above a row its last partner lies, and if all rows are asked for."""
+        out: list[tuple[int, bool]] = []
+        for one in self.readings:
+            near = near_of(one.join)
+            last = None if near is None else near.reach_of(side).high
+            if last is not None:
+                out.append((last, one.predicates[side] is None))
+        return out
+
+    def ends(self, side: int) -> tuple[int, ...]:
+        """Where slices of a side's rows end: rows stay to the end of the slice in which a reading's reach ends."""
+        lasts = self.lasts(side)
+        return self.sharing.ends(lasts, self.domain) if lasts and self.domain is not None else ()
 
     def slices(self) -> list[str]:
         """Where the distance of a pair is cut, so that each reading has whole slices."""
@@ -153,8 +180,8 @@ class SharedJoin(TwoSided):
 
     def says(self) -> Iterator[Any]:
         """All that decides the answers and the state."""
-        yield from (self.name, self.keys, self.domain, self.predicates)
-        yield tuple((one.number, one.predicates, one.views, tuple(one.join.says())) for one in self.readings)
+        yield from (self.name, self.keys, self.domain, self.predicates, self.sharing)
+        yield tuple((one.number, one.predicates, one.views, one.since, tuple(one.join.says())) for one in self.readings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from millstream.core.expression import Expression
 from millstream.plan.nodes import Join, Node, near_of
@@ -45,21 +46,34 @@ class AskedJoin:
 
     def meets(self, *, distributed: bool) -> Hashable:
         """What joins must have in common to meet their rows in one store."""
+        return tuple(id(side.rows) for side in self.sides), self.keys(), self.times(), self._how(distributed)
+
+    def what(self, *, distributed: bool) -> str:
+        """The same but for rows, keys and attributes, as text; equal in every run."""
+        return repr(self._how(distributed))
+
+    def _how(self, distributed: bool) -> tuple[Any, ...]:  # noqa: FBT001 - both callers name it
         near = near_of(self.node)
-        open_ended = near is not None and None in (near.reach.low, near.reach.high)
         # Rows that meet by time alone are laid out by the reach, for the side whose rows leave without a partner.
         by_time = distributed and not self.node.keys
-        home = self.node.home() if by_time else -1
         return (
-            tuple(id(side.rows) for side in self.sides),
-            self.keys(),
-            self.times(),
             self.node.domain,
             self.node.nulls_equal,
             None if near is None else near.size,
-            near.reach if near is not None and (open_ended or by_time) else None,
-            home,
+            near.reach if near is not None and (not self.bounded or by_time) else None,
+            self.node.home() if by_time else -1,
         )
+
+    @property
+    def bounded(self) -> bool:
+        """Is it known from when it is complete if it comes later? Its partners must be near at both ends."""
+        near = near_of(self.node)
+        return near is not None and near.reach.low is not None and near.reach.high is not None
+
+    def in_order(self) -> bool:
+        """Are its keys in the order of a store's? That decides in which partition its rows are."""
+        left, right = self.sides
+        return self.keys() == tuple((left.name(one), right.name(other)) for one, other in self.node.keys)
 
 
 def as_joined(node: Join) -> AskedJoin | None:

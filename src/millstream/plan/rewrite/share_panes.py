@@ -140,6 +140,7 @@ def share_panes(
     held: Holdings | None = None,
     apart: Container[int] = (),
     single: Callable[[int], bool] = lambda _: False,
+    together: bool = True,
 ) -> Shared:
     """Promise: every query has the answers it had; aggregates of the same rows are computed from one store of panes.
 
@@ -147,6 +148,7 @@ def share_panes(
     so that no query loses a row to another one's mistake. Aggregates that have a lease, by identity, stay where they
     are; those `apart` are computed by themselves, and so is one that has no company, if it may be `single`. What is
     `held` in stores already, and read by nobody any more, is there for new ones that fit; others stay away from it.
+    If they are not to be `together`, each new one has a store of its own.
 
     >>> share_panes(Plan(roots=())).plan
     Plan(roots=(), distributed=False)
@@ -162,7 +164,8 @@ def share_panes(
         if lease is not None:
             store = next((s for s in stores if s.name == lease.store), None)
         else:
-            store = next((s for s in stores if s.fits(one, distributed=plan.distributed)), None)
+            fit = (s for s in stores if together and s.fits(one, distributed=plan.distributed))
+            store = next(fit, None)
         if store is None:
             if lease is not None:
                 tenants = [a for a in asked if (had := known.get(id(a.node))) and had.store == lease.store]

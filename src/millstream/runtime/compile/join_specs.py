@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from millstream.core.expression import Expression
 from millstream.ops.join.shared_spec import JoinReader, SharedSpec
 from millstream.ops.join.spec import JoinSpec
 from millstream.plan import nodes
+from millstream.plan.sharing import PULL_UP
 
 
 def join_spec(node: nodes.Join) -> JoinSpec:
@@ -44,7 +46,18 @@ def shared_spec(node: nodes.SharedJoin) -> SharedSpec:
                 spec=join_spec(one.join),
                 predicates=one.predicates,
                 views=one.views,
+                since=one.since,
             )
             for outlet, one in enumerate(node.readings)
         ),
+        conditions=(_conditions(node, 0), _conditions(node, 1)),
+        ends=(node.ends(0), node.ends(1)),
+        pulled_up=node.sharing.strategy == PULL_UP,
     )
+
+
+def _conditions(node: nodes.SharedJoin, side: int) -> dict[str, Expression]:
+    """The conditions whose values a side's rows come with."""
+    below = node.inputs[side]
+    columns = dict(below.columns) if isinstance(below, nodes.Project) else {}
+    return {name: columns[name] for name in node.predicates[side] if name in columns}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.core.domain import BOTTOM
@@ -10,7 +11,7 @@ from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.panes.store import HIGH
 from millstream.plan import nodes
-from millstream.plan.lease import Lease, streams_behind
+from millstream.plan.lease import LEASING, Lease, streams_behind
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import Shared
 from millstream.plan.rewrite.share_state import share_state
@@ -21,7 +22,16 @@ from millstream.runtime.durable.outlets import for_workers
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.leases import Standing, holdings, settle_leases
 from millstream.runtime.outputs.folders import claim_folders
+from millstream.runtime.sharing.join_leases import (
+    JoinStanding,
+    completes,
+    conditions_below,
+    join_holdings,
+    join_stores,
+    settle_joins,
+)
 from millstream.runtime.tasks.program import Program, Target
+from millstream.runtime.tasks.route import spread
 
 if TYPE_CHECKING:
     from millstream.runtime.changes import Change
@@ -43,16 +53,22 @@ def arrange(host: DurableHost, plan: Plan, plain: Program) -> None:
     operators = name_nodes(plain, ledger.operators)
     key_of = {id(node): key for node, key in zip(plain.nodes, plain.keys, strict=True)}
     known = {id(n): ledger.leases[key_of[id(n)]] for n in plain.nodes if key_of[id(n)] in ledger.leases}
-    held = holdings(ledger.kept)
-    # A join that keeps its rows by itself goes on so.
+    held, joined = holdings(ledger.kept), join_holdings(ledger.joins)
+    # A join that was never to be shared goes on so.
     apart = {id(n) for n in plain.nodes if isinstance(n, nodes.Join) and key_of[id(n)] in before} - known.keys()
     fresh = ledger.sequence < 0
-    shared = share_state(plan, known, held=held, apart=apart, fresh=fresh)
+    shared = share_state(plan, known, held=held, joins=joined, apart=apart, fresh=fresh, sharing=host.sharing)
     program = _program(plain, shared, key_of)
-    leases, ledger.kept = settle_leases(shared, known, _standing(ledger, program))
+    of_joins, joins = settle_joins(shared, known, _join_standing(ledger, program), distributed=plan.distributed)
+    leases, kept = settle_leases(
+        shared, known, _standing(ledger, program, lambda panes: completes(panes, shared, of_joins))
+    )
+    leases |= of_joins
     if leases != shared.leases:
-        shared = share_state(plan, leases, held=held, apart=apart, fresh=fresh)
+        shared = share_state(plan, leases, held=held, joins=joined, apart=apart, fresh=fresh, sharing=host.sharing)
         program = _program(plain, shared, key_of)
+    _take_over(ledger, plain, shared, key_of, host.partitions)
+    ledger.kept, ledger.joins = kept, joins
     ledger.leases = {key_of[node]: lease for node, lease in shared.leases.items()}
     run = {t.name: [program.keys[program.index[id(n)]] for n in nodes.walk(t.node)] for t in program.targets}
     ledger.welcome(operators, run)
@@ -64,17 +80,17 @@ def change_queries(host: DurableHost, kept: Mapping[str, HostQuery], change: Cha
     """Run other queries, between two epochs of an open checkpoint. What is refused changes nothing."""
     known = {name for query in kept.values() for name in (source.name for source in nodes.sources(query.node))}
     host.check_sources({name: source for name, source in change.sources.items() if name not in known})
-    before = host.queries, host.program, dict(host.ledger.operators), dict(host.ledger.since)
+    before = host.queries, host.program, replace(host.ledger, since=dict(host.ledger.since))
     try:
         host.queries = dict(kept)
         for name in change.remove:
-            host.ledger.operators.pop(name, None)
+            host.ledger.operators = {one: keys for one, keys in host.ledger.operators.items() if one != name}
         host.add(change.add, change.sources)
         plan = host.plan({query.name: query.node for query in host.queries.values()}, None)
         claim_folders(host.queries.values(), host.sources, host.id)
         arrange(host, plan, plain_program(host, plan))
     except BaseException:
-        host.queries, host.program, host.ledger.operators, host.ledger.since = before
+        host.queries, host.program, host.ledger = before
         raise
     host.ledger.forget(host.program)
     lay_out(host, host.partitions)
@@ -107,12 +123,49 @@ def _own(store: nodes.Node, shared: Shared) -> list[nodes.Node]:
     return out
 
 
-def _standing(ledger: Ledger, program: Program) -> Standing:
-    """Where the streams stand, as a ledger has it."""
+def _take_over(ledger: Ledger, plain: Program, shared: Shared, key_of: Mapping[int, str], partitions: int) -> None:
+    """Have stores go on from joins that kept their rows by themselves: nothing is written but whose rows they are."""
+    for store in join_stores(shared.plan):
+        facts = ledger.joins[store.name].lone if store.name in ledger.joins else {}
+        if not facts:
+            continue
+        alone = next(key for key, lease in ledger.leases.items() if lease.store == store.name)
+        ledger.segments = [
+            replace(one, operator=store.name) if one.operator == alone else one for one in ledger.segments
+        ]
+        ledger.facts = {key: one for key, one in ledger.facts.items() if key != alone}
+        # What conditions below it had stopped is in the books of its readers still.
+        for node in (one for one in plain.nodes if isinstance(one, nodes.Join) and key_of[id(one)] == alone):
+            stopped = [ledger.meters.get(key_of[id(one)], {}).get("filtered", 0) for one in conditions_below(node)]
+            mine = ledger.meters.get(alone, {})
+            ledger.meters = {**ledger.meters, alone: {**mine, "filtered": mine.get("filtered", 0) + sum(stopped)}}
+        ledger.facts[store.name] = {at: {0: dict(facts)} for at in range(partitions if spread(store) else 1)}
+
+
+def _join_standing(ledger: Ledger, program: Program) -> JoinStanding:
+    """Where the streams of joins stand, as a ledger has it."""
+
+    def came(rows: nodes.Node, attribute: str) -> int | None:
+        streams = streams_behind(rows, attribute)
+        if streams is None:
+            return None
+        found = (high_of(ledger.streams[one.name].generator) for one in streams if one.name in ledger.streams)
+        return max((high + 1 for high in found if high > BOTTOM), default=BOTTOM)
+
+    def progress(store: nodes.TwoSided) -> list[Progress]:
+        known = {source.name for source in nodes.sources(store)} <= ledger.streams.keys()
+        return Stops(program, ledger).before[program.index[id(store)]] if known else [Progress(), Progress()]
+
+    return JoinStanding(fresh=ledger.sequence < 0, kept=ledger.joins, high=came, progress=progress)
+
+
+def _standing(ledger: Ledger, program: Program, begun: Callable[[nodes.Panes], list[int]]) -> Standing:
+    """Where the streams stand, as a ledger has it; joins that a store's rows are from may have `begun` later."""
 
     def high(panes: nodes.Panes) -> int | None:
         parts = ledger.facts.get(panes.name, {}).values()
         found = [facts[HIGH] for stores in parts for facts in stores.values() if HIGH in facts]
+        found += begun(panes)
         for source in streams_behind(panes, panes.attribute) or ():
             seen = high_of(ledger.streams[source.name].generator) if source.name in ledger.streams else BOTTOM
             found += [seen + 1] if seen > BOTTOM else []
@@ -127,12 +180,12 @@ def _standing(ledger: Ledger, program: Program) -> Standing:
     return Standing(fresh=ledger.sequence < 0, kept=ledger.kept, high=high, progress=progress)
 
 
-def lease_of(host: DurableHost, name: str) -> list[tuple[nodes.Aggregate, Lease]]:
-    """The aggregates of a query that read stores, and their leases."""
+def lease_of(host: DurableHost, name: str) -> list[tuple[nodes.Node, Lease]]:
+    """The aggregates and joins of a query that read stores, and their leases."""
     target = next(one for one in host.program.targets if one.name == name)
     keys = dict(zip(map(id, nodes.walk(target.alone)), host.ledger.operators[name], strict=True))
     return [
         (node, host.ledger.leases[keys[id(node)]])
         for node in nodes.walk(target.alone)
-        if isinstance(node, nodes.Aggregate) and keys[id(node)] in host.ledger.leases
+        if isinstance(node, LEASING) and keys[id(node)] in host.ledger.leases
     ]

@@ -9,7 +9,6 @@ sources.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -17,13 +16,13 @@ from typing import Any
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.core.progress import Progress
-from millstream.ops.guard import Guards
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
 from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_state import share_state
+from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch
 from millstream.runtime.changes import Changes
 from millstream.runtime.control import Listener
@@ -42,13 +41,13 @@ from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.ended import refuse_rows, refuse_start
-from millstream.runtime.feedback import FeedbackLoop
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts
+from millstream.runtime.reports.phases import Phases
 from millstream.runtime.tables import Tables
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
@@ -58,7 +57,7 @@ from millstream.runtime.tasks.table_files import TableFiles
 from millstream.runtime.trigger import AvailableNow, Every, Trigger
 from millstream.state.local_storage import LocalStorage, passing_folder
 from millstream.state.lock import checkpoint_id
-from millstream.state.manifest import GROUPS, Manifest, Manifests
+from millstream.state.manifest import Manifest, Manifests
 from millstream.state.paths import local_path
 from millstream.state.storage import Storage
 
@@ -86,10 +85,7 @@ class DurableHost(NoFrames, Changing):
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.accounts = Accounts()
-        self.feedback = FeedbackLoop()
-        self.guarded: dict[str, Guards] = {}
-        """By node key: what the last step left out."""
-        self.said = []
+        Changing.__init__(self)
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
         self.begun = False
@@ -99,7 +95,10 @@ class DurableHost(NoFrames, Changing):
         """By query: the name that it had before this start, where that is another."""
         self._under_way: int | None = None
         self._told: dict[str, Progress] = {}
+        self._phases = Phases()
         self.starts: dict[str, Any] = {}
+        self.sharing = Sharing()
+        """How much of their state queries have in common."""
 
     @property
     def epoch(self) -> int:
@@ -135,7 +134,8 @@ class DurableHost(NoFrames, Changing):
 
     def explain(self, asked: Mapping[str, nodes.Node], sources: Mapping[str, Any], *, unbounded: bool) -> str:
         """How queries run, or would."""
-        plan = share_state(self.plan(asked, None if self._opened else self.manifests.latest())).plan
+        written = self.plan(asked, None if self._opened else self.manifests.latest())
+        plan = share_state(written, sharing=self.sharing).plan
         program = Program([Target(name, plan[name]) for name in asked], self.partitions)
         return explain(
             plan,
@@ -218,10 +218,6 @@ class DurableHost(NoFrames, Changing):
             if name in self.stream_ledgers():
                 self.stream_ledgers()[name].position = getattr(source, "position", None)
 
-    def best_layout(self) -> str:
-        """What should decide the partition that state is in."""
-        return GROUPS
-
     def hand_over(self, sink: Any, rows: Any, sequence: int) -> None:
         """Give a step's rows to a sink that is no folder."""
         sink.write(rows, sequence)
@@ -271,13 +267,15 @@ class DurableHost(NoFrames, Changing):
 
     def step(self, arrivals: Any, epoch: int, report: ReportTo, trigger: Trigger) -> None:
         """Take an epoch's rows; operators learn what was known before them."""
-        began = time.monotonic()
+        self._phases = phases = Phases()
         # Where a flush follows, it is the end of the epoch.
         let: Let = "share" if isinstance(trigger, AvailableNow) else "due"
         order = self.order({name: one.known for name, one in self.stream_ledgers().items()}, let)
         supplied = self._waiting()
+        phases.done("plan")
         reports = self.jobs.step(self.program, order, arrivals, f"epoch {epoch}")
-        ran = time.monotonic()
+        phases.done("job")
+        phases.moved("job", "plan", self.jobs.planned)
         came = rows_by_stream(self, reports)
         refuse_rows(self._known(), came)
         for source in self.source_nodes():
@@ -291,7 +289,7 @@ class DurableHost(NoFrames, Changing):
         self.took(arrivals)
         self.commit(leaving(reports), epoch)
         self._took(supplied)
-        report(progress_report(self, sum(came.values()), {"job": ran - began, "commit": time.monotonic() - ran}))
+        report(progress_report(self, sum(came.values()), phases.seconds))
         if isinstance(trigger, Every):
             self.flush(report)
 
@@ -309,15 +307,17 @@ class DurableHost(NoFrames, Changing):
         if all(target[name] == one.advanced for name, one in streams.items()) and not stops.waiting(let):
             self._took(supplied)  # it said nothing new
             return
-        began = time.monotonic()
+        self._phases = phases = Phases()
         order = self.order(target, let)
+        phases.done("plan")
         reports = self.jobs.learn(self.program, order, "flush")
+        phases.done("job")
         for name, progress in target.items():
             streams[name].known = progress
         self.take_in(order, reports)
         self.commit(leaving(reports), self.ledger.epoch)
         self._took(supplied)
-        report(progress_report(self, 0, {"job": time.monotonic() - began}))
+        report(progress_report(self, 0, phases.seconds))
 
     def _waiting(self) -> dict[str, list[UserPunctuation]]:
         """What the caller has supplied, as of now: it may supply more while the step is under way."""
@@ -335,7 +335,6 @@ class DurableHost(NoFrames, Changing):
         judged = {name: one.known for name, one in self.stream_ledgers().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
-        guards, fresh = guards_in_force(self)
         sequence = self.ledger.sequence + 1
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
@@ -348,10 +347,8 @@ class DurableHost(NoFrames, Changing):
             attempt=uuid.uuid4().hex[:8],
             tables=self.ledger.tables,
             let=let,
-            layout=self.ledger.layout,
-            guards=guards,
-            fresh=fresh,
         )
+        order.guards, order.fresh = guards_in_force(self)
         for segment in self.ledger.segments:
             if segment.operator in index:
                 order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
@@ -374,7 +371,9 @@ class DurableHost(NoFrames, Changing):
         self.ledger.epoch = epoch
         self.manifests.write(self.ledger.manifest(self.program, VERSION, outputs))
         self.table_files.commit()
+        self._phases.done("commit")
         deliver(self, outputs, self.ledger.sequence, again=False)
+        self._phases.done("deliver")
         self._tidy()
         self._under_way = None
 

@@ -25,6 +25,9 @@ class Arrivals:
 class Jobs(Protocol):
     """Runs the steps of a program."""
 
+    planned: float
+    """Seconds of the last step in which no rows were moved, only jobs made."""
+
     def step(self, program: Program, order: Order, arrivals: Any, what: str) -> list[Report]:
         """Rows enter, and meet at each level of stops; `what` names the step for those who watch."""
         ...
@@ -36,6 +39,8 @@ class Jobs(Protocol):
 
 class LocalJobs:
     """Runs tasks one after another in this process."""
+
+    planned: float = 0.0
 
     def step(self, program: Program, order: Order, arrivals: Arrivals, what: str) -> list[Report]:
         """Rows enter, and meet at each level of stops."""

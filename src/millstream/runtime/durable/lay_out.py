@@ -16,10 +16,10 @@ log = logging.getLogger("millstream.runtime")
 
 def lay_out(host: DurableHost, partitions: int) -> None:
     """Have the state, which is in so many partitions, where the program looks for it; it stays as it is, if it can."""
-    best, ledger = host.best_layout(), host.ledger
+    ledger = host.ledger
     if not ledger.segments and not ledger.facts:
-        ledger.layout = best
-    elif partitions != host.partitions or ledger.layout not in (GROUPS, best):
+        ledger.layout = GROUPS
+    elif partitions != host.partitions or ledger.layout != GROUPS:
         log.info("moving state from %d to %d partitions, by groups", partitions, host.partitions)
         repartition(ledger, host.program, host.storage, partitions)
         host.commit([], ledger.epoch)

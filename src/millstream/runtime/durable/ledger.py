@@ -24,6 +24,7 @@ from millstream.runtime.durable.migrate import shape
 from millstream.runtime.leases import Kept, KeptPart, kept_from
 from millstream.runtime.plain_progress import pattern_from, progress_from, progress_plain
 from millstream.runtime.punctuate import UserPunctuation, bind_one
+from millstream.runtime.sharing.join_leases import KeptJoin, KeptJoins, joins_from
 from millstream.runtime.tasks.parcel import Report
 from millstream.runtime.tasks.program import Program, plan_text
 from millstream.runtime.tasks.route import spread
@@ -72,9 +73,11 @@ class Ledger:
     handed: dict[str, list[Written]] = field(default_factory=dict[str, list[Written]])
     """By stream of late or rejected rows: those that wait for the next epoch."""
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
-    """By the key of an aggregate: what it reads of a store."""
+    """By the key of an aggregate or a join: what it reads of a store."""
     kept: Kept = field(default_factory=dict["str", "dict[int, KeptPart]"])
     """By store: what its parts have kept."""
+    joins: KeptJoins = field(default_factory=dict["str", "KeptJoin"])
+    """By store: what rows of joins have been kept."""
     feedback: dict[str, Any] = field(default_factory=dict[str, Any])
     """What readers ignore, as `runtime.feedback` has it."""
 
@@ -223,6 +226,7 @@ class Ledger:
             shapes={target.name: shape(target.alone) for target in program.targets},
             leases={key: asdict(lease) for key, lease in self.leases.items()},
             stores={store: {str(i): one.plain() for i, one in parts.items()} for store, parts in self.kept.items()},
+            joins={store: one.plain() for store, one in self.joins.items()},
             segments=self.segments,
             facts=self.facts,
             streams=streams,
@@ -264,6 +268,7 @@ class Ledger:
             manifest.handed,
             {key: Lease(**one) for key, one in manifest.leases.items()},
             kept_from(manifest.stores),
+            joins_from(manifest.joins),
             manifest.feedback,
         )
 

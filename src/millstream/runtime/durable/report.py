@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.core.domain import BOTTOM
 from millstream.plan import nodes
-from millstream.runtime.reports.report import made, of_operator, of_stream
+from millstream.runtime.reports.report import made, of_operator, of_stores, of_stream
 from millstream.runtime.tasks.parcel import Report
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
         for node in program.nodes
     }
     queries = {}
-    held = host.accounts.of(target.node for target in program.targets)
+    held = list(host.accounts.of(target.node for target in program.targets))
     for target, books in zip(program.targets, held, strict=True):
         queries[target.name] = {
             "rows_out": ledger.rows_out.get(target.name, 0),
@@ -38,7 +38,9 @@ def progress_report(host: DurableHost, rows: int, seconds: dict[str, float]) -> 
             "feedback": host.feedback.report(target.name),
         }
     streams = {n.name: _stream(host, n, key_of[id(n)]) for n in program.nodes if isinstance(n, nodes.Source)}
-    return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries)
+    everything = {target.name: books.nodes for target, books in zip(program.targets, held, strict=True)}
+    shared = of_stores(everything, lambda node: measured[id(node)])
+    return made(ledger.sequence, ledger.epoch, rows, seconds, streams, queries, shared)
 
 
 def rows_by_stream(host: DurableHost, reports: Iterable[Report]) -> dict[str, int]:

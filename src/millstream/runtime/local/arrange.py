@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from millstream.core.domain import BOTTOM
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
+from millstream.ops.join.shared import SharedJoin
 from millstream.ops.operator import Operator
 from millstream.ops.panes.adopt import adoptable
 from millstream.ops.panes.store import HIGH, PaneStore
@@ -19,10 +20,21 @@ from millstream.plan.optimize import optimize
 from millstream.plan.plan import Plan
 from millstream.plan.rewrite.share_panes import Shared
 from millstream.plan.rewrite.share_state import share_state
+from millstream.plan.sharing import Sharing
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.leases import Kept, KeptPart, Standing, covered, holdings, kinds_of, settle_leases
 from millstream.runtime.local.graph import Graph, Vertex, Was
 from millstream.runtime.query import HostQuery
+from millstream.runtime.sharing.join_leases import (
+    JoinStanding,
+    KeptJoin,
+    KeptJoins,
+    completes,
+    conditions_below,
+    join_holdings,
+    join_stores,
+    settle_joins,
+)
 
 T = TypeVar("T")
 
@@ -40,8 +52,13 @@ class Arranged:
     origin: Mapping[int, nodes.Node] = field(default_factory=dict[int, nodes.Node])
     leases: Mapping[int, Lease] = field(default_factory=dict[int, Lease])
     kept: Kept = field(default_factory=dict["str", "dict[int, KeptPart]"])
+    joins: KeptJoins = field(default_factory=dict["str", "KeptJoin"])
+    """By store: what rows of joins have been kept."""
     idle: Mapping[str, Vertex] = field(default_factory=dict[str, Vertex])
     """The entrances of streams that nobody reads now, by name: what has come and was promised stays true."""
+
+    sharing: Sharing = field(default_factory=Sharing)
+    """How much of their state queries have in common."""
 
     def name(self, node: nodes.Node) -> str:
         """What a node is called, whatever other queries come and go."""
@@ -57,23 +74,34 @@ class Arranged:
         written = {**_left(self.written, gone), **{name: query.node for name, query in new.items()}}
         plan = self._plain(written, gone)
         shared = self._shared(plan, self.leases, fresh=fresh)
+        begun = JoinStanding(
+            fresh=fresh, kept=self.joins, high=self._came, progress=lambda store: self._both_promised(store, shared)
+        )
+        of_joins, joins = settle_joins(shared, self.leases, begun, distributed=False)
         standing = Standing(
             fresh=fresh,
             kept=self._kept(shared),
-            high=self._high,
-            progress=lambda panes: self._promised(panes, shared),
+            high=lambda panes: self._high(panes, completes(panes, shared, of_joins)),
+            progress=lambda panes: self._promised(panes.input, shared),
         )
         # What was computed by itself has been there from the beginning.
         known = {**self.leases, **{id(node.of): shared.leases[id(node.of)] for node, _ in self._alone(shared).values()}}
         leases, kept = settle_leases(shared, known, standing)
+        leases |= of_joins
         if leases != shared.leases:
             shared = self._shared(plan, leases, fresh=fresh)
         entrances = self._entrances()
+        lone = self._lone(shared)
         graph = Graph.of([shared.plan[name] for name in queries], self._before(shared))
         for node, operator in self._alone(shared).values():
             store = graph.at(node.input).operator
             assert isinstance(store, PaneStore)
             store.adopt_panes(node.outlet, operator)
+        for node, vertex, facts in lone:
+            taking = graph.at(node).operator
+            assert isinstance(taking, SharedJoin)
+            taking.go_on_from(vertex.operator, facts)
+            self._book_filtered(vertex, graph, shared)
         for name, query in queries.items():
             query.node = shared.plan[name]
             if name in new:
@@ -85,7 +113,7 @@ class Arranged:
         plain = {name: plan[name] for name in queries}
         read = {vertex.node.name for vertex, _ in graph.ingests() if isinstance(vertex.node, nodes.Source)}
         idle = _left(entrances, tuple(read))
-        return Arranged(queries, graph, written, plain, shared.origin, shared.leases, kept, idle)
+        return Arranged(queries, graph, written, plain, shared.origin, shared.leases, kept, joins, idle, self.sharing)
 
     def _plain(self, written: Mapping[str, nodes.Node], gone: Sequence[str]) -> Plan:
         running = {name: node for name, node in self.plain.items() if name not in gone}
@@ -100,15 +128,17 @@ class Arranged:
             if isinstance(vertex.node, nodes.Aggregate)
         }
         apart = {key for key, can in alone.items() if not can}
-        if not fresh:  # a join that keeps its rows by itself goes on so
-            apart |= {
-                id(self.origin[id(v.node)]) for v in self.graph.vertices.values() if isinstance(v.node, nodes.Join)
-            }
+        if not fresh:  # a join that was never to be shared goes on so
+            joins = (v.node for v in self.graph.vertices.values() if isinstance(v.node, nodes.Join))
+            apart |= {id(self.origin[id(node)]) for node in joins} - self.leases.keys()
 
         def single(key: int) -> bool:
             return fresh or key in alone
 
-        return share_state(plan, leases, held=holdings(self.kept), apart=apart, single=single, fresh=fresh)
+        held, joined = holdings(self.kept), join_holdings(self.joins)
+        return share_state(
+            plan, leases, held=held, joins=joined, apart=apart, single=single, fresh=fresh, sharing=self.sharing
+        )
 
     # --- what goes on where ------------------------------------------------------------------------
 
@@ -160,14 +190,52 @@ class Arranged:
                 )
         return out
 
-    def _high(self, panes: nodes.Panes) -> int | None:
-        """The tick above the greatest that has come: as the streams know it, or as the store does."""
+    def _book_filtered(self, was: Vertex, graph: Graph, shared: Shared) -> None:
+        """What conditions below a join by itself had stopped is in the books of its readers still."""
+        assert isinstance(was.node, nodes.Join)
+        stopped = sum(self.graph.at(one).operator.meter.filtered for one in conditions_below(was.node))
+        for vertex in graph.vertices.values():
+            if isinstance(vertex.node, nodes.Matches) and _name(vertex.node, shared.origin) == self.name(was.node):
+                vertex.operator.meter.filtered += stopped
+
+    def _lone(self, shared: Shared) -> list[tuple[nodes.SharedJoin, Vertex, Mapping[str, Any]]]:
+        """Stores that go on from a join that kept its rows by itself; the join, and what they must know of its rows."""
+        was = {self.name(vertex.node): vertex for vertex in self.graph.vertices.values()}
+        out: list[tuple[nodes.SharedJoin, Vertex, Mapping[str, Any]]] = []
+        for store in join_stores(shared.plan):
+            facts = self.joins[store.name].lone if store.name in self.joins else {}
+            if facts:
+                mine = (f"node {key}" for key, lease in self.leases.items() if lease.store == store.name)
+                out.append((store, was[next(mine)], facts))
+        return out
+
+    def _came(self, rows: nodes.Node, attribute: str) -> int | None:
+        """The tick above the greatest that has come in the streams that a column is from."""
+        streams = streams_behind(rows, attribute)
+        if streams is None:
+            return None
+        entered = self._entrances()
+        facts = (entered[one.name].operator.store.facts for one in streams if one.name in entered)
+        return max((high + 1 for one in facts if (high := high_of(one.get("generator", {}))) > BOTTOM), default=BOTTOM)
+
+    def _both_promised(self, store: nodes.TwoSided, shared: Shared) -> list[Progress]:
+        """What the rows of both sides of a store have been promised to be."""
+        return [self._promised(one, shared) for one in store.inputs]
+
+    def _high(self, panes: nodes.Panes, begun: Sequence[int]) -> int | None:
+        """The tick above the greatest that has come: as the streams know it, or as the store does.
+
+        Joins that its rows are from may have `begun` later.
+        """
         found = [
-            store.facts[HIGH]
-            for vertex in self.graph.vertices.values()
-            if isinstance(vertex.node, nodes.Panes) and vertex.node.name == panes.name
-            for store in vertex.operator.stores
-            if HIGH in store.facts
+            *begun,
+            *(
+                store.facts[HIGH]
+                for vertex in self.graph.vertices.values()
+                if isinstance(vertex.node, nodes.Panes) and vertex.node.name == panes.name
+                for store in vertex.operator.stores
+                if HIGH in store.facts
+            ),
         ]
         streams = {source.name for source in streams_behind(panes, panes.attribute) or ()}
         for stream in streams & self._entrances().keys():
@@ -175,9 +243,9 @@ class Arranged:
             found += [high + 1] if high > BOTTOM else []
         return max(found, default=None)
 
-    def _promised(self, panes: nodes.Panes, shared: Shared) -> Progress:
-        """What the rows of a store have been promised to be."""
-        before, rows = self._before(shared), panes.input
+    def _promised(self, rows: nodes.Node, shared: Shared) -> Progress:
+        """What the rows that a store reads have been promised to be."""
+        before = self._before(shared)
         while id(rows) not in shared.origin:
             (rows,) = rows.reads()
         vertex = before(rows)

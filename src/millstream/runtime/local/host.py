@@ -19,7 +19,9 @@ from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 from millstream.plan.explain import explain
+from millstream.plan.lease import LEASING
 from millstream.plan.plan import Plan
+from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
@@ -35,7 +37,7 @@ from millstream.runtime.outputs.side import late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts, operator_metrics
-from millstream.runtime.reports.report import made, of_stream
+from millstream.runtime.reports.report import made, of_stores, of_stream
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
@@ -43,11 +45,11 @@ from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_
 class LocalHost(NoFrames):
     """Runs queries over sources, an epoch at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, sharing: Sharing | None = None) -> None:
         """Nothing to run yet."""
         self.id = uuid.uuid4().hex
         """Tells this host from others, for the folders that it writes to."""
-        self.arranged = Arranged()
+        self.arranged = Arranged(sharing=sharing or Sharing())
         self._accounts = Accounts()
         self.feedback = FeedbackLoop()
         self.changes = Changes()
@@ -122,9 +124,9 @@ class LocalHost(NoFrames):
             high=lambda source: high_of(entrances[source.name].store.facts.get("generator", {})),
         )
 
-    def complete_from(self, name: str) -> list[tuple[nodes.Aggregate, int | None]]:
-        """The aggregates of a query that read stores, and the tick from which each has all its windows."""
-        found = (node for node in nodes.walk(self.arranged.plain[name]) if isinstance(node, nodes.Aggregate))
+    def complete_from(self, name: str) -> list[tuple[nodes.Node, int | None]]:
+        """The aggregates and joins of a query that read stores, and the tick from which each is complete."""
+        found = (node for node in nodes.walk(self.arranged.plain[name]) if isinstance(node, LEASING))
         return [(node, lease.complete) for node in found if (lease := self.arranged.leases.get(id(node))) is not None]
 
     @property
@@ -299,7 +301,7 @@ class LocalHost(NoFrames):
             streams[node.name] = of_stream(node, ingest.meter, bound, high)
         queries = {}
         measured = {key: operator_metrics(vertex) for key, vertex in self.graph.vertices.items()}
-        held = self._accounts.of(query.node for query in self.queries.values())
+        held = list(self._accounts.of(query.node for query in self.queries.values()))
         for query, books in zip(self.queries.values(), held, strict=True):
             queries[query.name] = {
                 "rows_out": query.rows_out,
@@ -307,7 +309,9 @@ class LocalHost(NoFrames):
                 "operators": [measured[id(node)] for node in books.nodes],
                 "feedback": self.feedback.report(query.name),
             }
-        return made(epoch, epoch, input_rows, durations, streams, queries)
+        everything = {name: books.nodes for name, books in zip(self.queries, held, strict=True)}
+        shared = of_stores(everything, lambda node: measured[id(node)])
+        return made(epoch, epoch, input_rows, durations, streams, queries, shared)
 
     def _meter(self, node: nodes.Node) -> Meter:
         return self.graph.at(node).operator.meter

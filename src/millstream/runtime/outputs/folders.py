@@ -14,6 +14,7 @@ from millstream.runtime.outputs.side import late_schema, rejected_schema
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.sinks.owner import Owner, shown
+from millstream.runtime.sinks.transactional import TransactionalSink
 from millstream.runtime.sources.file_source import FileSource
 
 
@@ -39,17 +40,29 @@ def claim_folders(
         for output, sink in _outlets(query):
             sink.check(schemas(query)[output])
             mine = _said(query, output)
-            for path, whose in seen.items():
-                if sink.identity == path or path in sink.identity.parents or sink.identity in path.parents:
-                    raise SinkError(
-                        f'"{sink.folder}" is the folder of two outputs, or lies in another\'s: {whose} and {mine}',
-                        hint="Give each output a folder of its own.",
-                    )
+            _refuse_shared(seen, sink.identity, str(sink.folder), mine)
             seen[sink.identity] = mine
             _refuse_loop(query, output, sink, sources)
+        for output, sink in _transactional(query):
+            if sink.identity is not None:
+                _refuse_shared(seen, sink.identity, str(sink.identity), _said(query, output))
+                seen[sink.identity] = _said(query, output)
     for query in queries:
-        for output, sink in _outlets(query):
-            sink.claim(Owner(checkpoint, query.name, output, (formerly or {}).get(query.name)))
+        for output, sink in (*_outlets(query), *_transactional(query)):
+            owner = Owner(checkpoint, query.name, output, (formerly or {}).get(query.name))
+            if isinstance(sink, FolderSink):
+                sink.claim(owner)
+            else:
+                sink.claim(owner, schemas(query)[output])
+
+
+def _refuse_shared(seen: Mapping[Path, str], place: Path, named: str, mine: str) -> None:
+    for path, whose in seen.items():
+        if place == path or path in place.parents or place in path.parents:
+            raise SinkError(
+                f'"{named}" is the folder of two outputs, or lies in another\'s: {whose} and {mine}',
+                hint="Give each output a folder of its own.",
+            )
 
 
 def _refuse_loop(query: HostQuery, output: str, sink: FolderSink, sources: Mapping[str, Any]) -> None:
@@ -78,6 +91,11 @@ def schemas(query: HostQuery) -> dict[str, pa.Schema]:
 
 def _said(query: HostQuery, output: str) -> str:
     return f"{shown(output)} of {query.name!r}"
+
+
+def _transactional(query: HostQuery) -> Iterator[tuple[str, TransactionalSink]]:
+    for output, sinks in query.outputs().items():
+        yield from ((output, sink) for sink in sinks if isinstance(sink, TransactionalSink))
 
 
 def _outlets(query: HostQuery) -> Iterator[tuple[str, FolderSink]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from millstream.core.domain import BOTTOM, END
@@ -38,10 +38,32 @@ def made(
     seconds: Mapping[str, float],
     sources: dict[str, Any],
     queries: dict[str, Any],
+    shared: dict[str, Any],
 ) -> ProgressReport:
     """A report from its parts; `seconds` is how long each phase of the epoch took."""
     took = {name: round(1000 * one, 3) for name, one in seconds.items()}
-    return ProgressReport(epoch=epoch, batch=batch, input_rows=rows, duration_ms=took, sources=sources, queries=queries)
+    return ProgressReport(
+        epoch=epoch, batch=batch, input_rows=rows, duration_ms=took, sources=sources, queries=queries, shared=shared
+    )
+
+
+def of_stores(
+    queries: Mapping[str, Iterable[nodes.Node]], measured: Callable[[nodes.Node], dict[str, Any]]
+) -> dict[str, Any]:
+    """The stores that several queries read, by name, each once: its figures, and who reads it.
+
+    Queries are given by all their nodes.
+    """
+    found: dict[str, tuple[nodes.Node, list[str]]] = {}
+    for query, every in queries.items():
+        for node in every:
+            if isinstance(node, nodes.Panes | nodes.SharedJoin):
+                found.setdefault(node.name, (node, []))[1].append(query)
+    return {
+        name: {**measured(node), "readers": list(dict.fromkeys(readers))}
+        for name, (node, readers) in found.items()
+        if len(set(readers)) > 1
+    }
 
 
 def nothing_yet(queries: Mapping[str, nodes.Node]) -> ProgressReport:
@@ -59,7 +81,7 @@ def nothing_yet(queries: Mapping[str, nodes.Node]) -> ProgressReport:
         for name, root in queries.items()
     }
     return made(
-        -1, -1, 0, {}, {name: of_stream(one, Meter(), BOTTOM, BOTTOM) for name, one in streams.items()}, answers
+        -1, -1, 0, {}, {name: of_stream(one, Meter(), BOTTOM, BOTTOM) for name, one in streams.items()}, answers, {}
     )
 
 

@@ -49,8 +49,6 @@ class Order:
     """By table beside the streams: the version that this epoch reads."""
     let: Let = "share"
     """How much of what operators hold back may leave."""
-    layout: str = ""
-    """What decides the partition that state is in."""
     guards: Mapping[int, Guards] = field(default_factory=dict[int, Guards])
     """By node: what is left out in this epoch."""
     fresh: Set[int] = frozenset()

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.ops.as_of import SIDES
+from millstream.ops.join.brought import own_names, renamed
 from millstream.ops.join.held import opened
 from millstream.ops.join.spec import Layout
 from millstream.plan import nodes
@@ -33,14 +34,15 @@ def repartition(ledger: Ledger, program: Program, storage: Storage, before: int)
     for i, node in program.stops():
         key = program.keys[i]
         mine = [segment for segment in ledger.segments if segment.operator == key]
-        for number, moved in enumerate(_moved(storage, node, mine, before, program.partitions)):
+        together = merge_facts(list(ledger.facts.get(key, {}).values()))
+        views = own_names(together.get(0, {}))
+        for number, moved in enumerate(_moved(storage, node, mine, before, program.partitions, views)):
             folder = f"state/{key}/{moved.partition:05d}"
             written = {
                 name: write_table(storage, f"{folder}/{ledger.sequence:08d}-moved-{number}-{name}.arrow", table)
                 for name, table in moved.tables.items()
             }
             segments.append(SavedSegment(key, moved.partition, moved.low, moved.high, written, moved.part))
-        together = merge_facts(list(ledger.facts.get(key, {}).values()))
         if together:
             # A partition may know more than it needs: facts are by key, or hold for all.
             facts[key] = dict.fromkeys(range(program.partitions if spread(node) else 1), together)
@@ -59,10 +61,15 @@ class _Moved:
 
 
 def _moved(
-    storage: Storage, node: nodes.Node, saved: Sequence[SavedSegment], before: int, now: int
+    storage: Storage,
+    node: nodes.Node,
+    saved: Sequence[SavedSegment],
+    before: int,
+    now: int,
+    views: Sequence[Mapping[str, str]],
 ) -> Iterator[_Moved]:
     if isinstance(node, nodes.Join | nodes.SharedJoin):
-        yield from _of_join(storage, node, saved, before, now)
+        yield from _of_join(storage, node, saved, before, now, views)
     elif isinstance(node, nodes.TwoSided):
         yield from _of_two_sides(storage, node, saved, now)
     else:
@@ -70,13 +77,23 @@ def _moved(
 
 
 def _of_join(
-    storage: Storage, node: nodes.Join | nodes.SharedJoin, saved: Sequence[SavedSegment], before: int, now: int
+    storage: Storage,
+    node: nodes.Join | nodes.SharedJoin,
+    saved: Sequence[SavedSegment],
+    before: int,
+    now: int,
+    views: Sequence[Mapping[str, str]],
 ) -> Iterator[_Moved]:
-    """The rows of each side, each once though several partitions had it, to where they meet now."""
+    """The rows of each side, each once though several partitions had it, to where they meet now.
+
+    Those that a join kept by itself get the names that the store has for their columns.
+    """
     layout = Layout(node.keys, node.near())
     for one in saved:
         tables = {name: read_table(storage, written.key) for name, written in one.tables.items()}
         side = next(i for i, name in enumerate(SIDES) if name in tables)
+        if views:
+            tables[SIDES[side]] = renamed(tables[SIDES[side]], views[side])
         held = opened(Segment(tables, one.low, one.high), side, layout)
         keep = original(node, side, held.rows, before, one.partition)
         rows = held.rows.append_column(_PLACE, pa.array(np.arange(held.rows.num_rows))).filter(pa.array(keep))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
@@ -21,16 +22,20 @@ class SparkJobs:
         self._spark = spark
         self._settings = settings
         self._made: tuple[Collector, Sequence[RowPath]] | None = None
+        self.planned = 0.0
 
     def step(self, program: Program, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
         """Rows enter and meet; `what` is shown in Spark's own pages."""
+        began = time.monotonic()
         collect, paths = self._of(program)
+        collect.running = 0.0
         reports: list[Report] | None = None
         for path in paths:
             if reports is None and path.refused(order, arrivals) is None:
                 reports = path(order, arrivals, what)
         assert reports is not None, "the last path takes all rows"
         collect.took(reports)
+        self.planned = time.monotonic() - began - collect.running
         return reports
 
     def learn(self, program: Program, order: Order, what: str) -> list[Report]:

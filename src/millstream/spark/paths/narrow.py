@@ -101,14 +101,22 @@ def _linear(progress: Progress) -> bool:
 
 def _needed(program: Program, i: int, node: nodes.Source) -> list[str]:
     """The columns of a stream that somebody reads, in their order."""
+    asked = _asked(program, i)
+    return [name for name in node.schema.names if asked is None or name in asked or name == node.progress.attribute]
+
+
+def _asked(program: Program, i: int) -> set[str] | None:
+    """The columns that readers of a node ask for; None: all, for somebody hands on, or may reject, rows as they are."""
+    node = program.nodes[i]
     if any(target.node is node for target in program.targets) or not program.readers[i]:
-        return list(node.schema.names)
-    readers = [program.nodes[reader] for reader, _ in program.readers[i]]
-    if not all(isinstance(one, nodes.Select | nodes.Project) and _never_rejects(one) for one in readers):
-        return list(node.schema.names)  # what they reject leaves whole
-    asked = {name for reader in readers for name in reader.needs(set(reader.schema.names))}
-    return [name for name in node.schema.names if name in asked or name == node.progress.attribute]
-
-
-def _never_rejects(node: nodes.Node) -> bool:
-    return all(one.total for one in node.expressions())
+        return None
+    found: set[str] = set()
+    for reader, _ in program.readers[i]:
+        one = program.nodes[reader]
+        if not isinstance(one, nodes.Select | nodes.Project) or not all(e.total for e in one.expressions()):
+            return None
+        above = _asked(program, reader) if isinstance(one, nodes.Select) else set(one.schema.names)
+        if above is None:
+            return None
+        found |= one.needs(above)
+    return found

@@ -4,10 +4,8 @@ It fits programs whose rows go from one stream to one store of panes with native
 Late, rejected and filtered rows are grouped apart and only counted; the few that are late or rejected are fetched by a
 second job. Everything else goes the general way, where kernels reduce the rows (see `runtime/tasks/task.py`).
 
-Partials are shuffled twice: by (group, pane) to be combined, and by group to meet the group's other panes. Tumbling
-windows are single panes that need not meet, so the first shuffle will do; their state is then laid out by *cells*,
-in the partitions of Spark's own hash, and not by groups. And where partials are few, one task can stand in for all
-partitions, which costs less than the second shuffle.
+Partials are shuffled twice: by (group, pane) to be combined, and by group to meet the group's other panes. Where
+partials are few, one task can stand in for all partitions, which costs less than the second shuffle.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from millstream.runtime.tasks.program import Program
 from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
-from millstream.state.manifest import GROUPS
 
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
@@ -143,24 +140,10 @@ def _hashed_alike(kind: pa.DataType) -> bool:
     return kind in INTEGERS or types.is_string(kind) or types.is_boolean(kind) or types.is_date32(kind)
 
 
-def layout(program: Program, spark_version: str) -> str:
-    """How the state of a program is best laid out, when it is to begin with nothing: by groups, or by cells."""
-    found = list(native_reduce(program) or ())
-    if len(found) != 1:
-        return GROUPS
-    node = program.nodes[found[0].stop]
-    assert isinstance(node, nodes.Panes)
-    windows = {window for window in node.spans() if isinstance(window, Sliding)}
-    alike = all(one.groups == node.groups for one in node.readings) and bool(node.groups)
-    single = len(windows) == 1 and all(window.size == window.slide for window in windows)
-    # Another Spark may hash in another way.
-    return f"cells of Spark {spark_version}" if single and alike and not node.predicates else GROUPS
-
-
 class Reduction:
     """The work of `NativeReduce` as columns, made once: each costs many calls to the JVM, and an epoch is short."""
 
-    def __init__(self, program: Program, native: NativeReduce, laid_out: str) -> None:
+    def __init__(self, program: Program, native: NativeReduce) -> None:
         node, source = program.nodes[native.stop], program.nodes[native.source]
         assert isinstance(node, nodes.Panes)
         assert isinstance(source, nodes.Source)
@@ -190,17 +173,16 @@ class Reduction:
             self._keys.append(F.expr(f"CASE WHEN {good} THEN {' | '.join(bits)} END").alias(BITS))
         self._sums = [F.expr("count(*)").alias(ROWS), F.max(HIGH).alias(HIGH)]
         self._sums += [F.expr(text).alias(name) for name, text in _partials(spec)]
-        self.by_cells = laid_out != GROUPS
         self.alike = all(_hashed_alike(node.input.schema.field(name).type) for name in node.meets)
         """Can Spark itself bring partials to where they meet?"""
-        self._partition = None if self.by_cells or not self.alike else partition_column(node, program.partitions)
+        self._partition = None if not self.alike else partition_column(node, program.partitions)
 
     def in_one_task(self, partials: int | None) -> bool:
         """Should all partitions be taken together, after an epoch with so many partials?"""
-        return not self.by_cells and partials is not None and partials <= _FEW
+        return partials is not None and partials <= _FEW
 
     def __call__(self, frame: DataFrame, order: Order, *, together: bool, sent: bool = False) -> DataFrame:
-        """The frame's rows as partials, each in the partition of its group, or of its cell; or all in one.
+        """The frame's rows as partials, each in the partition of its group; or all in one.
 
         With `sent`, somebody else brings them to where they meet.
         """

@@ -5,7 +5,9 @@ All lead to the same state and the same results. They differ in how often rows p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Protocol
 
@@ -35,7 +37,6 @@ from millstream.spark.paths.frames import (
 from millstream.spark.paths.narrow import Narrow
 from millstream.spark.paths.partials import reducing, sending
 from millstream.spark.paths.reduce import Reduction, why_not_native
-from millstream.state.manifest import GROUPS
 
 # Below so many rows an epoch says little; above, reducing must make of three rows one partial at least.
 _MANY = 50_000
@@ -70,6 +71,8 @@ class Collector:
         self.program = program
         self.rows: int | None = None
         """How many rows the last epoch had; None before the first."""
+        self.running = 0.0
+        """Seconds that jobs of the step under way have run."""
 
     def took(self, reports: Sequence[Report]) -> None:
         """Note how many rows an epoch had."""
@@ -84,7 +87,16 @@ class Collector:
     def __call__(self, frame: DataFrame, what: str) -> list[Report]:
         """Run a job; its rows are reports."""
         self.describe(what)
-        return [Report.unpack(bytes(row["blob"])) for row in frame.collect()]
+        with self.watched():
+            rows = frame.collect()
+        return [Report.unpack(bytes(row["blob"])) for row in rows]
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While rows move."""
+        began = time.monotonic()
+        yield
+        self.running += time.monotonic() - began
 
     def levels(self, order: Order, frame: DataFrame, first: int) -> DataFrame:
         """Parcels past the stops of a level and of those above it."""
@@ -116,7 +128,7 @@ class Few:
         """Why the rows of this epoch cannot take this way."""
         if arrivals.frame is None:
             return "Spark reads none of the rows"
-        return self.little(order) if order.layout == GROUPS else "the state is laid out by Spark"
+        return self.little(order)
 
     def little(self, order: Order) -> str | None:
         """Why there is too much for the driver; None if there is not."""
@@ -133,10 +145,11 @@ class Few:
         """One small job that fetches the rows; None if they are more than the driver should take."""
         assert arrivals.frame is not None
         self._collect.describe(f"{what}, few rows")
-        rows = arrivals.frame.limit(FEW_ROWS + 1).toArrow()
-        if rows.num_rows > FEW_ROWS:
-            return None
-        return self._local.take(self._collect.program, order, arrivals.tags.read(rows.to_batches()), arrivals.local)
+        with self._collect.watched():
+            rows = arrivals.frame.limit(FEW_ROWS + 1).toArrow()
+            if rows.num_rows > FEW_ROWS:
+                return None
+            return self._local.take(self._collect.program, order, arrivals.tags.read(rows.to_batches()), arrivals.local)
 
 
 class Reduced:
@@ -162,8 +175,8 @@ class Reduced:
         if settings_of(arrivals.frame.sparkSession) != self._settings:
             return "the session's ANSI mode or time zone has changed since the engine was made"
         if not self._reductions:  # made once: each column costs many calls to the JVM
-            self._reductions = [Reduction(self._collect.program, one, order.layout) for one in self._natives]
-        if self._scattered and not self._reductions[0].by_cells:
+            self._reductions = [Reduction(self._collect.program, one) for one in self._natives]
+        if self._scattered:
             return "almost every row is a partial of its own"
         return None
 
@@ -188,7 +201,7 @@ class Reduced:
         """Parcels, and the first level of stops that they have not passed yet."""
         program, (first, *others) = self._collect.program, self._reductions
         together = first.in_one_task(self._partials)
-        if not others and (together or first.alike or first.by_cells):
+        if not others and (together or first.alike):
             partials = first(frame, order, together=together)
             return partials.mapInArrow(reducing(program, order, first.native, together=together), PARCEL), 2
         # Kernels address the partials of several stores, and of groups whose values they hash in their own way.
