@@ -17,7 +17,7 @@ from lab.experiment_feedback_5 import maxima, united
 from lab.outcome import Outcome, Panel, Verdict
 from lab.roads import readings
 from millstream.ops.operator import Operator
-from millstream.plan.feedback import Knobs
+from millstream.plan.feedback.placing import Knobs
 
 
 @contextmanager

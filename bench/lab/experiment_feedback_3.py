@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import millstream as ms
 from lab.outcome import Outcome, Panel, Verdict
-from millstream.plan.feedback import Knobs
+from millstream.plan.feedback.placing import Knobs
 
 EACH = 100
 """Rows of an epoch."""

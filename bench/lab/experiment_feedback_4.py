@@ -13,7 +13,7 @@ from lab import roads
 from lab.outcome import Outcome, Panel, Verdict
 from lab.roads import PER_MINUTE, SENSORS, Ran, readings
 from millstream.plan import nodes
-from millstream.plan.feedback import Knobs
+from millstream.plan.feedback.placing import Knobs
 
 
 def averages(sensors: ms.Stream) -> ms.Query:

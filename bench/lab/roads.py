@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import millstream as ms
-from millstream.plan.feedback import KnobsOf
+from millstream.plan.feedback.placing import KnobsOf
 
 SENSORS, PER_MINUTE = 150, 3
 FREEWAYS, STATIONS = 5, 10

@@ -17,7 +17,7 @@ from millstream.core.pattern import Equal, From, Pattern, UpTo
 from millstream.core.window import Sliding
 from millstream.ops.guard import wanted
 from millstream.plan import nodes
-from millstream.plan.feedback import Knobs, place
+from millstream.plan.feedback.placing import Knobs, place
 from millstream.runtime.batch import Batch
 from millstream.runtime.feedback import FeedbackLoop
 from millstream.state.codec import plain, restore

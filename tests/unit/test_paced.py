@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import millstream as ms
-from millstream.plan.feedback import Knobs
+from millstream.plan.feedback.placing import Knobs
 from support.bags import freeze
 
 ESTIMATE = 99

@@ -16,7 +16,7 @@ from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
 from millstream.plan import nodes
-from millstream.plan.feedback import ALL, Guarded, KnobsOf, Unsettled, first, lost, lost_to_newcomers, place
+from millstream.plan.feedback.placing import ALL, Guarded, KnobsOf, Unsettled, first, lost, lost_to_newcomers, place
 from millstream.runtime.changes import Change
 from millstream.runtime.plain_progress import pattern_from, pattern_plain
 

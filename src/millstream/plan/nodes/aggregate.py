@@ -22,8 +22,8 @@ from millstream.core.progress import Progress
 from millstream.core.promise import windows as promise
 from millstream.core.promise.windows import WindowShape
 from millstream.core.window import WHOLE, WINDOW_COLUMNS, Landmark, Rows, Sliding, Window, context
-from millstream.plan import behind_windows
 from millstream.plan.cost import Choice
+from millstream.plan.feedback import behind_windows
 from millstream.plan.horizon import Horizon, Lag, Part
 from millstream.plan.lacking import likely, said_of, unpunctuated
 from millstream.plan.lag import Promises

@@ -14,8 +14,8 @@ from millstream.core.domain import Domain
 from millstream.core.feedback import Response
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
-from millstream.plan import behind_windows
 from millstream.plan.cost import Choice
+from millstream.plan.feedback import behind_windows
 from millstream.plan.horizon import Lag
 from millstream.plan.lag import Promises
 from millstream.plan.nodes.aggregate import Aggregate

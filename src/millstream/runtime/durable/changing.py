@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from millstream.ops.guard import Guards
 from millstream.plan import nodes
 from millstream.runtime.changes import Change, Changes
 from millstream.runtime.control import Listener
@@ -24,10 +25,15 @@ class Changing:
     changes: Changes
     listen: Listener | None
     begun: bool
-    feedback: FeedbackLoop
-    said: list[Change]
-    """Feedback that waits for the checkpoint to be opened."""
     _opened: bool
+
+    def __init__(self) -> None:
+        """No feedback yet."""
+        self.feedback = FeedbackLoop()
+        self.said: list[Change] = []
+        """Feedback that waits for the checkpoint to be opened."""
+        self.guarded: dict[str, Guards] = {}
+        """By node key: what the last step left out."""
 
     def change(self, change: Change) -> None:
         """Run other queries from the next epoch on. The checkpoint knows of it before this returns, if it is open."""

@@ -16,7 +16,6 @@ from typing import Any
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.core.progress import Progress
-from millstream.ops.guard import Guards
 from millstream.ops.turn import Let
 from millstream.plan import nodes
 from millstream.plan.explain import explain
@@ -42,7 +41,6 @@ from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.ended import refuse_rows, refuse_start
-from millstream.runtime.feedback import FeedbackLoop
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
@@ -87,10 +85,7 @@ class DurableHost(NoFrames, Changing):
         self.sources: dict[str, Any] = {}
         self.ledger = Ledger()
         self.accounts = Accounts()
-        self.feedback = FeedbackLoop()
-        self.guarded: dict[str, Guards] = {}
-        """By node key: what the last step left out."""
-        self.said = []
+        Changing.__init__(self)
         self.program = Program([], self.partitions)
         self.supplied: dict[str, list[UserPunctuation]] = {}
         self.begun = False
@@ -340,7 +335,6 @@ class DurableHost(NoFrames, Changing):
         judged = {name: one.known for name, one in self.stream_ledgers().items()}
         index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
-        guards, fresh = guards_in_force(self)
         sequence = self.ledger.sequence + 1
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
         order = Order(
@@ -353,9 +347,8 @@ class DurableHost(NoFrames, Changing):
             attempt=uuid.uuid4().hex[:8],
             tables=self.ledger.tables,
             let=let,
-            guards=guards,
-            fresh=fresh,
         )
+        order.guards, order.fresh = guards_in_force(self)
         for segment in self.ledger.segments:
             if segment.operator in index:
                 order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
