@@ -520,7 +520,7 @@ def test_feedback_in_a_script() -> None:
         ("FEEDBACK ASSUMED ON r WHERE n < 4", 'there is no query "r"'),
         ("FEEDBACK ASSUMED ON q WHERE n + 1 < 4", "not a condition on one column"),
         ("FEEDBACK ASSUMED ON q WHERE n < 4 FOR 0 EPOCHS", "no number of epochs"),
-        ("FEEDBACK ABSURD ON q WHERE n < 4", "ASSUMED, DESIRED or DEMANDED is expected"),
+        ("FEEDBACK ABSURD ON q WHERE n < 4", "ASSUMED or DESIRED is expected"),
     ],
 )
 def test_statements_that_are_wrong_say_where(text: str, fact: str) -> None:

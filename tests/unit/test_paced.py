@@ -133,13 +133,6 @@ def test_desired_rows_of_an_epoch_are_the_first_that_a_sink_gets() -> None:
     assert [3, 8, 0, 1, 2, 4, 5, 6, 7, 9] == query.table()["ts"].to_pylist()[:10]
 
 
-def test_demanded_feedback_is_refused_as_long_as_nobody_heeds_it() -> None:
-    engine = ms.Engine(host="local")
-    query = engine.stream("cars", READINGS[:20], progress=ms.ordered("ts")).where("ts >= 0").named("q")
-    with pytest.raises(ms.PlanError, match="not heeded yet"):
-        query.feedback(ms.demanded(sensor=3))
-
-
 @pytest.mark.parametrize(
     ("ask", "fact"),
     [

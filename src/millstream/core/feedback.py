@@ -2,7 +2,7 @@
 
 *Assumed* feedback says which rows the reader will ignore. Whoever makes them may leave out none, some or all of them,
 and nothing else: `SR - subset(SR, f) <= S <= SR`, as bags, where SR is the output without feedback and S that with it.
-It is not a promise. *Desired* feedback asks for rows first, *demanded* feedback for results now, even if partial.
+It is not a promise. *Desired* feedback asks for rows first.
 
 Records of assumed feedback add up: a row is ignored if some record matches it. See docs/guide/feedback.md.
 """
@@ -30,8 +30,6 @@ class Intent(Enum):
     """These rows will be ignored."""
     DESIRED = "desired"
     """These rows are wanted first; the others are wanted too."""
-    DEMANDED = "demanded"
-    """Of these rows, results are wanted now, even if they are partial."""
 
 
 @dataclass(frozen=True, slots=True)

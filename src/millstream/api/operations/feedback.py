@@ -76,15 +76,6 @@ def desired(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
     return _said(Intent.DESIRED, text, ttl, equal)
 
 
-def demanded(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
-    """Rows that the reader needs now, even if they are partial; conditions as in `assumed`.
-
-    >>> demanded(segment=3).intent.value
-    'demanded'
-    """
-    return _said(Intent.DEMANDED, text, ttl, equal)
-
-
 def _said(intent: Intent, text: str, ttl: int | None, equal: dict[str, Any]) -> Said:
     written = [Condition(*one) for one in conditions(text)] if text.strip() else []
     named = [Condition(name, "in" if isinstance(one, list | set | tuple) else "=", one) for name, one in equal.items()]
@@ -221,12 +212,7 @@ def _promised(root: nodes.Node) -> set[Scheme]:
 def send(query: Query, said: Any) -> Sent:
     """Have a query's operators heed what its reader says, from the next epoch on."""
     if not isinstance(said, Said):
-        raise PlanError(f"{said!r} is no feedback", hint='Use ms.assumed("segment < 4"), ms.desired or ms.demanded.')
-    if said.intent is Intent.DEMANDED:
-        raise PlanError(
-            "demanded feedback is not heeded yet: no operator gives partial results",
-            hint="Use shorter windows, or ms.desired(…) to have rows first.",
-        )
+        raise PlanError(f"{said!r} is no feedback", hint='Use ms.assumed("segment < 4") or ms.desired(…).')
     sent = Sent(query, bind(said, query))
     query.engine._live.say(sent)
     return sent

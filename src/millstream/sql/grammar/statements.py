@@ -375,7 +375,7 @@ class SendFeedback:
 
     piece: Piece
     intent: str
-    """assumed, desired or demanded."""
+    """assumed or desired."""
     query: Name
     condition: Piece
     epochs: int | None = None
