@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -85,6 +86,7 @@ class Session:
     def __init__(self, found: StructType | None = None, broken: str | None = None) -> None:
         self.notes = Notes(found or StructType(), broken)
         self.read = self.readStream = self.notes
+        self.sparkContext = SimpleNamespace(defaultParallelism=2)
 
 
 def declared(tmp_path: Path, statement: str, **session: Any) -> tuple[Notes, nodes.Source]:
@@ -127,7 +129,12 @@ def test_text_is_read_by_the_names_in_its_header_and_what_cannot_be_read_comes_a
 
     assert (["n", "k"], True) == (source.schema.names, source.raw)
     assert ["n", "k", UNREADABLE, REASON] == notes.found.names
-    assert {"format": "binaryFile", "pathGlobFilter": "*.csv", "path": str(folder)} == notes.asked
+    assert {
+        "format": "binaryFile",
+        "pathGlobFilter": "*.csv",
+        "maxBytesPerTrigger": str(256 << 20),
+        "path": str(folder),
+    } == notes.asked
     assert ["path", "content"] == notes.given
     texts = [b"k,extra,n\na,x,1\n", b"n,k\nx,b\n2,c\n"]
     files = pa.RecordBatch.from_pydict({"path": ["file:/in/0.csv", "file:/in/1.csv"], "content": texts})
