@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.kernels.pairs import SortedRun, pack, sort_run
-from millstream.ops.join.spec import Layout
+from millstream.ops.join.join_spec import Layout
 from millstream.state.slices import Slices
 from millstream.state.store import Segment, Store
 

@@ -24,7 +24,7 @@ from millstream.core.quote import quoted
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
 from millstream.ops.panes.lifted import BITS
-from millstream.ops.panes.spec import StoreSpec
+from millstream.ops.panes.store_spec import StoreSpec
 from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
