@@ -78,7 +78,7 @@ def test_few_partials_beside_many_rows_are_no_reason_for_a_slower_strategy() -> 
 
 
 def test_tumbling_windows_are_panes_whatever_is_seen_of_them() -> None:
-    """`wid` and `paned` cost the same there by the model, but `wid` is slower to close windows that rows came late for."""
+    """The model has both cost the same there; but `wid` is slower to close windows whose rows came late."""
     seen = [
         Statistics(rows=10_000, panes=panes, cells=cells, groups=100)
         for panes in range(1, 40)
