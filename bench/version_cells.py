@@ -54,11 +54,11 @@ def session() -> Any:
     return local_session(2)
 
 
-def windows(engine: ms.Engine, source: Any, ratio: int, **options: Any) -> None:
+def windows(engine: ms.Engine, source: Any, ratio: int, what: str = "price", **options: Any) -> None:
     """The greatest price and a count by auction."""
     stream = engine.stream("bids", source, progress=ms.bounded_disorder("ts", "1 second"), **options)
     made = stream.window("ts", range=f"{ratio} seconds", slide="1 second").group_by("auction")
-    made.agg(top=ms.max("price"), n=ms.count()).named("top").to_nothing()
+    made.agg(top=ms.max(what), n=ms.count()).named("top").to_nothing()
 
 
 def pairs(engine: ms.Engine, left: Any, right: Any, **options: Any) -> None:
@@ -85,9 +85,9 @@ def pairs_on_local(rows: int) -> dict[str, float]:
     return timed(lambda: engine.start(ms.available_now()).await_termination())
 
 
-def on_spark(rows: int, keys: int, ratio: int, epochs: int) -> dict[str, float]:
+def on_spark(rows: int, keys: int, ratio: int, epochs: int, what: str = "price") -> dict[str, float]:
     """The median of warm epochs."""
-    return epochs_of(lambda engine: windows(engine, read(files(rows, keys, epochs)), ratio))
+    return epochs_of(lambda engine: windows(engine, read(files(rows, keys, epochs)), ratio, what))
 
 
 def pairs_on_spark(rows: int, epochs: int) -> dict[str, float]:
@@ -144,6 +144,7 @@ CELLS: dict[str, Callable[[], dict[str, float]]] = {
     "Spark, range/slide 5": lambda: on_spark(500_000, 100, 5, 8),
     "Spark, range/slide 60": lambda: on_spark(500_000, 100, 60, 8),
     "Spark, 10,000 keys, 60": lambda: on_spark(500_000, 10_000, 60, 6),
+    "Spark, of a product": lambda: on_spark(500_000, 100, 1, 8, "price * 3"),
     "Spark, ten rows an epoch": lambda: on_spark(10, 100, 60, 24),
     "Spark, join": lambda: pairs_on_spark(100_000, 6),
     "Spark, opening a checkpoint": lambda: opened(24),
