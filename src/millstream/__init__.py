@@ -40,7 +40,7 @@ from millstream.api.functions import (
     var_pop,
     variance,
 )
-from millstream.api.operations.feedback import assumed, desired
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.progress import (
     bounded_disorder,
     embedded,
@@ -120,6 +120,7 @@ __all__ = [
     "compact",
     "count",
     "count_distinct",
+    "demanded",
     "desired",
     "embedded",
     "every",

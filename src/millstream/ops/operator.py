@@ -187,6 +187,9 @@ class Operator(ABC):
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Forget, of what is held, rows of a port that nobody has any use for. To keep them is not wrong."""
 
+    def skip_costly(self) -> None:
+        """Somebody looks ahead: forget what would cost something to finish. It is all there again afterwards."""
+
     def advance(self, port: int, progress: Progress) -> list[pa.Table]:
         """A port's progress is now this (never less than before); what it lets go is returned."""
         before = self.progress[port]

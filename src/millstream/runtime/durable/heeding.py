@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.core.domain import BOTTOM
 from millstream.core.feedback import Records, common, compact
@@ -15,6 +17,9 @@ from millstream.plan import nodes
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.feedback import Scene
 from millstream.runtime.plain_progress import records_from
+from millstream.runtime.tasks.doomed import DOOMED
+from millstream.runtime.tasks.flow import Order
+from millstream.runtime.tasks.staging import leaving
 from millstream.runtime.tasks.task import DESIRES, IGNORES
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     What has done its work goes first.
     """
     loop = host.feedback
-    news = loop.hear(_found(host, IGNORES, common), _found(host, DESIRES, _either))
+    news = loop.hear(_found(host, IGNORES, common), _found(host, DESIRES, _either), _doomed(host))
     if not loop:
         host.guarded = {}
         return {}, set()
@@ -52,6 +57,22 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
     return guards, fresh
 
 
+def demanded(host: DurableHost, order: Order) -> list[dict[str, Any]]:
+    """What is to be delivered of demanded results, after a step: what operators would answer if all streams ended now.
+
+    They look at the state that the step has left, and save none.
+    """
+    asked = host.feedback.demands() if host.feedback.sent else {}
+    if not asked:
+        return []
+    stops, ended = Stops(host.program, host.ledger), Progress(ended=True)
+    now, _ = stops.now(dict.fromkeys(host.stream_ledgers(), ended), "all")
+    look = replace(order, before=stops.before, now=now, let="all", fresh=frozenset(), demanded=asked)
+    look.attempt = uuid.uuid4().hex[:8]
+    host.give_state(look)
+    return leaving(host.jobs.learn(host.program, look, "demanded"))
+
+
 def _found(host: DurableHost, fact: str, both: Callable[[Records, Records], Records]) -> dict[str, dict[int, Records]]:
     """By node key and port: what operators have found out, in all their partitions: `both` puts two together."""
     out: dict[str, dict[int, Records]] = {}
@@ -61,6 +82,16 @@ def _found(host: DurableHost, fact: str, both: Callable[[Records, Records], Reco
         ports = sorted({port for one in parts for port in one})
         found = {port: reduce(both, [one.get(port, ()) for one in parts]) for port in ports}
         out |= {key: found} if any(found.values()) else {}
+    return out
+
+
+def _doomed(host: DurableHost) -> dict[str, Records]:
+    """By node key: partial results that are doomed, of all partitions."""
+    out: dict[str, Records] = {}
+    for partitions in host.ledger.facts.values():
+        for stores in partitions.values():
+            for key, plain in stores.get(0, {}).get(DOOMED, {}).items():
+                out[key] = compact([*out.get(key, ()), *records_from(plain)])
     return out
 
 

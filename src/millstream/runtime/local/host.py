@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.guard import desired_first
@@ -27,13 +28,14 @@ from millstream.runtime.changes import Change, Changes
 from millstream.runtime.ended import refuse_rows, refuse_start
 from millstream.runtime.feedback import FeedbackLoop, Scene
 from millstream.runtime.local.arrange import Arranged
+from millstream.runtime.local.demanded import demanded
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outcome import Outcome
 from millstream.runtime.outputs.folders import claim_folders, finish
 from millstream.runtime.outputs.handed import HandedOn, ending
-from millstream.runtime.outputs.side import late_table, rejected_table
+from millstream.runtime.outputs.side import flagged, late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts, operator_metrics
@@ -103,7 +105,7 @@ class LocalHost(NoFrames):
 
     def _hear(self) -> None:
         """An epoch is over: operators may have found out what they ignore, and feedback may have done its work."""
-        news = self.feedback.hear(*self.graph.found(self.arranged.name))
+        news = self.feedback.hear(*self.graph.found(self.arranged.name), self.graph.doomed(self.arranged.name))
         if (self.feedback and self.feedback.expire(self._scene(), self.epoch)) or news:
             self._guard()
 
@@ -260,6 +262,8 @@ class LocalHost(NoFrames):
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
+        if self.feedback.sent and (asked := self.feedback.demands()):
+            self._answer(asked)
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations, self.epoch)
@@ -273,12 +277,22 @@ class LocalHost(NoFrames):
             rows = desired_first(pa.concat_tables(tables), self.graph.at(query.node).operator.guards)
             query.rows_out += rows.num_rows
             _write(query.sinks, rows, self.epoch)
+            if query.finals:
+                _write(query.partial, flagged(rows, self.epoch, final=True), self.epoch)
         late = late_table(query.node, outcome, self.epoch)
         if late is not None:
             _write(query.late, late, self.epoch)
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
+
+    def _answer(self, asked: Mapping[str, Records]) -> None:
+        """Deliver what is demanded, partial as it is."""
+        queries = [self.queries[name] for name in asked]
+        records = {id(query.node): asked[query.name] for query in queries}
+        found = demanded(self.graph, records, {id(query.node): query.node for query in queries})
+        for query in queries:
+            _write(query.partial, flagged(found[id(query.node)], self.epoch, final=False), self.epoch)
 
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""
