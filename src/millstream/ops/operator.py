@@ -41,6 +41,8 @@ class Meter:
     """Rows that belong to no window: in a gap between windows, or before the declared start."""
     guarded: int = 0
     """Rows that were dropped because all who read what becomes of them ignore it."""
+    unread: int = 0
+    """Of those, rows that were not even read."""
     withheld: int = 0
     """Results that did not leave, for the same reason."""
     accepted: int = 0

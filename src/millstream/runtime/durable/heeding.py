@@ -17,6 +17,8 @@ from millstream.plan import nodes
 from millstream.runtime.durable.stops import Stops
 from millstream.runtime.feedback import Scene
 from millstream.runtime.plain_progress import records_from
+from millstream.runtime.sources.file_source import FileSource
+from millstream.runtime.sources.skipping import Skips
 from millstream.runtime.tasks.doomed import DOOMED
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.staging import leaving
@@ -42,19 +44,40 @@ def guards_in_force(host: DurableHost) -> tuple[dict[int, Guards], set[int]]:
 
     What has done its work goes first.
     """
-    loop = host.feedback
-    news = loop.hear(_found(host, IGNORES, common), _found(host, DESIRES, _either), _doomed(host))
-    if not loop:
+    if not let_go(host):
         host.guarded = {}
         return {}, set()
-    if loop.expire(_scene(host), host.ledger.epoch + 1) or news:
-        heed(host)
+    loop = host.feedback
     found = ((i, loop.guards(node)) for i, node in enumerate(host.program.nodes))
     guards = {i: one for i, one in found if one is not None}
     keys = host.program.keys
     fresh = {i for i, one in guards.items() if host.guarded.get(keys[i]) != one}
     host.guarded = {keys[i]: one for i, one in guards.items()}
     return guards, fresh
+
+
+def skip(host: DurableHost) -> None:
+    """Have files that the driver reads tell what need not be read of them, in the step that comes."""
+    heeded = let_go(host)
+    for node in host.source_nodes():
+        source = host.held_sources().get(node.name)
+        if isinstance(source, FileSource):
+            known = host.stream_ledgers()[node.name].known
+            source.skips = Skips.of(node, host.feedback.guards(node), known) if heeded else None
+
+
+def let_go(host: DurableHost) -> bool:
+    """Let feedback go that has done its work, and take what operators have found out; is any left?
+
+    To ask again before the next step changes nothing.
+    """
+    loop = host.feedback
+    news = loop.hear(_found(host, IGNORES, common), _found(host, DESIRES, _either), _doomed(host))
+    if not loop:
+        return False
+    if loop.expire(_scene(host), host.ledger.epoch + 1) or news:
+        heed(host)
+    return True
 
 
 def demanded(host: DurableHost, order: Order) -> list[dict[str, Any]]:

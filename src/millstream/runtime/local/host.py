@@ -40,6 +40,8 @@ from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts, operator_metrics
 from millstream.runtime.reports.report import made, of_stores, of_stream
+from millstream.runtime.sources.file_source import FileSource
+from millstream.runtime.sources.skipping import Skips
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
@@ -225,6 +227,8 @@ class LocalHost(NoFrames):
         """
         out: dict[str, Batch] = {}
         self._taken = {}
+        if self.feedback or self.feedback.guarded:
+            self._skip()
         for name, source in self.sources.items():
             if name not in self._readers:
                 self._readers[name] = source.batches()
@@ -238,10 +242,18 @@ class LocalHost(NoFrames):
                 rows = source.schema.empty_table() if batch is None else batch.rows
                 bad = () if batch is None else batch.unreadable
                 more = () if batch is None else batch.punctuations
-                batch = Batch(rows, bad, [*more, *given])
+                batch = Batch(rows, bad, [*more, *given], None if batch is None else batch.unread)
             if batch is not None:
                 out[name] = batch
         return out
+
+    def _skip(self) -> None:
+        """Have files tell what need not be read of them."""
+        for vertex, ingest in self.graph.ingests():
+            assert isinstance(vertex.node, nodes.Source)
+            source = self.sources.get(vertex.node.name)
+            if isinstance(source, FileSource):
+                source.skips = Skips.of(vertex.node, ingest.guards, ingest.progress[0])
 
     def _epoch(
         self,
