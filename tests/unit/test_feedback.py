@@ -561,3 +561,56 @@ def test_statements_that_are_wrong_say_where(text: str, fact: str) -> None:
     averages(engine).named("q")
     with pytest.raises(ms.SqlError, match=fact):
         engine.sql(text)
+
+
+# --- joins that share a store ----------------------------------------------------------------------
+
+
+def pairs_of(said: dict[str, str], *, at: int | None = None, host: str = "in memory", folder: Path) -> Any:
+    """Two joins over the same rows, a third that comes after an epoch, and what is held of segments."""
+    engine = ms.Engine(host="local", **({"checkpoint": folder, "partitions": 2} if host == "durable" else {}))
+    stream = cars(engine)
+    others = stream.select("ts", "segment", x="speed")
+    queries = {
+        "near": stream.join(others, on="segment", within=(0, 30)).named("near"),
+        "far": stream.join(others, on="segment", within=(0, 60)).named("far"),
+    }
+    held: list[set[int]] = []
+
+    def speak(report: dict[str, Any]) -> None:
+        held.append(held_segments(engine))
+        if report["epoch"] == 3:
+            for name, text in said.items():
+                queries[name].feedback(ms.assumed(text))
+        if report["epoch"] == at:
+            queries["late"] = stream.join(others, on="segment", within=(0, 50)).named("late")
+
+    engine.on_epoch(speak)
+    report = finish(engine)
+    assert {0} == {one["books"]["unaccounted"] for one in report.values()}
+    return {name: list(map(freeze, one.table().to_pylist())) for name, one in queries.items()}, held, queries
+
+
+@pytest.mark.parametrize("host", ["in memory", "durable"])
+def test_a_shared_join_leaves_out_and_forgets_what_all_who_read_it_ignore(host: str, tmp_path: Path) -> None:
+    full, _, _ = pairs_of({}, host=host, folder=tmp_path / "a")
+    told, held, _ = pairs_of({"near": "segment < 6", "far": "segment < 4"}, host=host, folder=tmp_path / "b")
+
+    assert set(range(8)) == held[3]
+    assert {4, 5, 6, 7} == held[4]
+    for name, bound in (("near", 6), ("far", 4)):
+        assert set(told[name]) <= set(full[name])
+        assert {row for row in full[name] if dict(row)["segment"] >= bound} <= set(told[name])
+
+
+def test_a_join_that_comes_to_a_store_which_has_left_out_rows_begins_behind_them(tmp_path: Path) -> None:
+    full, _, asked = pairs_of({}, at=2, folder=tmp_path / "a")
+    told, _, queries = pairs_of({"near": "segment < 6", "far": "segment < 4"}, at=8, folder=tmp_path / "b")
+    since = queries["late"].complete_from
+    first = asked["late"].complete_from or 0
+
+    assert since > first
+    assert set(told["late"]) <= set(full["late"])
+    assert {row for row in full["late"] if max(dict(row)["left_ts"], dict(row)["right_ts"]) >= since} <= set(
+        told["late"]
+    )

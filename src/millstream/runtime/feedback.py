@@ -57,6 +57,8 @@ class FeedbackLoop:
     wishes: dict[str, dict[int, Records]] = field(default_factory=dict[str, dict[int, Records]])
     """By node and port: what its operator wants first of its inputs."""
     numbers: int = 0
+    heeded: bool = False
+    """Has anything ever been left out?"""
     knobs: KnobsOf = lambda _: ALL
     guarded: dict[int, Guarded] = field(default_factory=dict[int, Guarded])
     """By identity of a node, for the plan that runs."""
@@ -153,6 +155,7 @@ class FeedbackLoop:
             self._expire_lingering(scene)
             self.guarded = self._placed(scene, at)
         self.unsettled = {name: found for name, node in at.items() if (found := self._unsettled(node))}
+        self.heeded = self.heeded or bool(self.guarded)
         self._known = frozenset(at)
         asked = {query: self.records(query, Intent.DESIRED) for query in self.sent if query in scene.roots}
         wishes = {id(at[name]): ports for name, ports in self.wishes.items() if name in at}
@@ -222,10 +225,11 @@ class FeedbackLoop:
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values."""
-        if not self and not self.numbers:
+        if not self and not self.numbers and not self.heeded:
             return {}
         return {
             "numbers": self.numbers,
+            "heeded": self.heeded,
             "sent": {
                 query: [plain(one, pattern_plain(one.feedback.pattern)) for one in some]
                 for query, some in self.sent.items()
@@ -242,6 +246,7 @@ class FeedbackLoop:
         """Go on from what `to_plain` gave; some queries may have had other names then."""
         names = {old: now for now, old in formerly.items()}
         self.numbers = int(fields.get("numbers", 0))
+        self.heeded = bool(fields.get("heeded", False))
         sent: Mapping[str, Iterable[Any]] = fields.get("sent", {})
         self.sent = {
             names.get(query, query): tuple(restored(one, pattern_from(one["pattern"])) for one in some)

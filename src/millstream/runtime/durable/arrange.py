@@ -156,7 +156,8 @@ def _join_standing(ledger: Ledger, program: Program) -> JoinStanding:
         known = {source.name for source in nodes.sources(store)} <= ledger.streams.keys()
         return Stops(program, ledger).before[program.index[id(store)]] if known else [Progress(), Progress()]
 
-    return JoinStanding(fresh=ledger.sequence < 0, kept=ledger.joins, high=came, progress=progress)
+    short = bool(ledger.feedback.get("heeded"))
+    return JoinStanding(fresh=ledger.sequence < 0, kept=ledger.joins, high=came, progress=progress, short=short)
 
 
 def _standing(ledger: Ledger, program: Program, begun: Callable[[nodes.Panes], list[int]]) -> Standing:

@@ -94,7 +94,7 @@ class LocalHost(NoFrames):
         if self.begun:
             claim_folders([*kept.values(), *change.add], {**self.sources, **change.sources}, self.id)
         new = {query.name: query for query in change.add}
-        self.arranged = self.arranged.changed(new, gone, fresh=not self.epoch)
+        self.arranged = self.arranged.changed(new, gone, fresh=not self.epoch, short=self.feedback.heeded)
         self.sources.update(change.sources)
         read = {node.name for query in self.queries.values() for node in nodes.sources(query.node)}
         for name in self.sources.keys() - read:
