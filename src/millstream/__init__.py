@@ -50,7 +50,7 @@ from millstream.api.functions import (
     var_pop,
     variance,
 )
-from millstream.api.operations.feedback import assumed, desired
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.query import Query
 from millstream.api.schema import files
 from millstream.api.sql.script import Script
@@ -120,6 +120,7 @@ __all__ = [
     "compact",
     "count",
     "count_distinct",
+    "demanded",
     "desired",
     "embedded",
     "every",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millstream.api.operations.feedback import assumed, desired
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.output import Output
 from millstream.api.query import Query
 from millstream.api.sql.blame import at, refuse_problems
@@ -89,7 +89,7 @@ def _send(engine: Engine, statement: SendFeedback) -> Query:
     if query is None:
         known = nearest(name, engine._queries) if engine._queries else "There is none."
         raise statement.query.piece.error(f'there is no query "{name}"', known)
-    say = {"assumed": assumed, "desired": desired}[statement.intent]
+    say = {"assumed": assumed, "desired": desired, "demanded": demanded}[statement.intent]
     with at(statement.condition, problems):
         query.feedback(say(str(statement.condition), ttl=statement.epochs))
     refuse_problems(problems)

@@ -106,6 +106,11 @@ class PanePart(FormedPart):
 
     # --- progress ----------------------------------------------------------------------------------
 
+    def reaches(self, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The extent of a pane."""
+        low = self.grid.base + key * self.grid.pane
+        return low, low + self.grid.pane
+
     def close(self, before: Progress, now: Progress) -> Iterator[tuple[int, pa.Table]]:
         """The answers of windows that end between two bounds, by outlet; panes that no window reaches are forgotten."""
         if not self.store.segments or not self._crosses(before, now):

@@ -223,7 +223,7 @@ class PaneStore(Operator):
         """Groups that none of its readers asks for, in each part that tells them apart."""
         for part in self.parts:
             if isinstance(part, PanePart):
-                part.forget_groups(ignored)
+                part.forget(ignored)
         self._reflect()
 
     def _reflect(self) -> None:

@@ -71,7 +71,12 @@ class Paned(WindowOperator):
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Groups that nobody asks for; not where totals are carried on that have their panes in them."""
         if type(self) is Paned:
-            self.forget_groups(ignored)
+            self.forget(ignored)
+
+    def reaches(self, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The extent of a pane."""
+        low = self.base + key * self.pane
+        return low, low + self.pane
 
     def _close(self, before: GroupBounds, now: GroupBounds) -> list[pa.Table]:
         """Answer the windows that end between two bounds, and forget the panes no open window reaches."""

@@ -65,7 +65,7 @@ def _compute(node: nodes.Compute, _: Note) -> Operator:
 
 @operator_of(nodes.Distinct)
 def _distinct(node: nodes.Distinct, _: Note) -> Operator:
-    return Distinct(node.columns, ordered_columns(node.schema))
+    return Distinct(node.columns, ordered_columns(node.schema), forgets=node.forgets)
 
 
 @operator_of(nodes.Sort)

@@ -101,12 +101,14 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     passing = number[Fate.GOOD] + number[Fate.FILTERED] + number[Fate.FAR]
     high = rows.filter(pa.array((apart != Fate.REJECTED) & (apart != Fate.LATE)))[HIGH].drop_null()
     if len(high) and native.counts:
-        report.seen.append(_seen(source.name, partition, passing, int(high.to_numpy().max())))
+        came = passing + number[Fate.GUARDED]
+        report.seen.append(_seen(source.name, partition, came, int(high.to_numpy().max())))
     fixed = rows.filter(pa.array(apart == Fate.GOOD))
     operator = program.operator(native.stop)
     assert isinstance(operator, PaneStore)
     if native.counts:
-        _meter(report, native.source, sum(number.values()), late=number[Fate.LATE], rejected=number[Fate.REJECTED])
+        lost = {"late": number[Fate.LATE], "rejected": number[Fate.REJECTED], "guarded": number[Fate.GUARDED]}
+        _meter(report, native.source, sum(number.values()), **lost)
     for i in native.path:
         filtered = number[Fate.FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
         number[Fate.FILTERED] -= filtered

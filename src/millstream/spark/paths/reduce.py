@@ -30,6 +30,7 @@ from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
+from millstream.spark.paths.conditions import kept
 from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
@@ -203,12 +204,21 @@ class Reduction:
 
     def _apart(self, order: Order) -> Column:
         """What becomes of a row at the entrance."""
+        judged, guards = self._judged(order), order.guards.get(self.native.source)
+        wanted = [] if guards is None else kept(guards.output, self.source.schema)
+        if not wanted:
+            return F.expr(judged)
+        apart = f"({Fate.REJECTED:d}, {Fate.LATE:d})"
+        guarded = f"NOT ({' AND '.join(wanted)}) AND {judged} NOT IN {apart}"
+        return F.expr(f"CASE WHEN {guarded} THEN {Fate.GUARDED:d} ELSE {judged} END")
+
+    def _judged(self, order: Order) -> str:
         bound = max(order.judged[self.source.name].bound(self.source.progress.attribute), BOTTOM)
-        return F.expr(fate(self._tick, bound, self._reach))
+        return fate(self._tick, bound, self._reach)
 
     def set_apart(self, frame: DataFrame, order: Order) -> DataFrame:
         """The frame's rows that are late or rejected, as they came."""
-        return frame.filter(self._apart(order) != int(Fate.GOOD))
+        return frame.filter(F.expr(self._judged(order)) != int(Fate.GOOD))
 
 
 def group_names(node: nodes.Panes) -> dict[str, str]:
