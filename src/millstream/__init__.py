@@ -41,6 +41,7 @@ from millstream.api.functions import (
     variance,
 )
 from millstream.api.operations.feedback import assumed, desired
+from millstream.api.operations.many import join
 from millstream.api.progress import (
     bounded_disorder,
     embedded,
@@ -126,6 +127,7 @@ __all__ = [
     "files",
     "first",
     "heavy_hitters",
+    "join",
     "last",
     "lazy_flush",
     "max",

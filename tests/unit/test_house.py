@@ -17,6 +17,7 @@ LAYERS_OF_ONE_THING = {
         "Distinct",
         "Enrich",
         "Join",
+        "ManyJoin",
         "Matches",
         "Pace",
         "Project",
