@@ -48,6 +48,8 @@ class ManyJoin(Operator):
         self._runs: dict[int, tuple[Segment, KeyedRun]] = {}
         self._orders: dict[int, Sequence[int]] = {}
         self._known: Fans | None = None
+        self.elsewhere: Fans | None = None
+        """What earlier epochs have shown at all places, where these must agree on an order; None: this place alone."""
         self.fans = Fans()
         """What this epoch has shown."""
 
@@ -116,17 +118,21 @@ class ManyJoin(Operator):
             rows = rows.filter(pc.is_valid(rows[name]))
         if not rows.num_rows:
             return rows, np.zeros(0, dtype=np.int64)
-        ticks = to_ticks(rows[name])
+        ticks = self.ticks(port, rows)
         far = too_far(ticks, self.spec.spans.farthest)
         if far is not None:
             self.reject(rows.filter(pa.array(far)), f"{name} is too far out for the join")
             rows, ticks = rows.filter(pa.array(~far)), ticks[~far]
         return rows, ticks
 
+    def ticks(self, stream: int, rows: pa.Table) -> np.ndarray:
+        """The times of a stream's rows."""
+        return to_ticks(rows[self.spec.spans.names[stream]])
+
     def order_of(self, port: int) -> Sequence[int]:
         """In which order rows of a port probe the other streams in this epoch."""
         if port not in self._orders:
-            self._orders[port] = order.choose(self.spec, self.known(), port)
+            self._orders[port] = order.choose(self.spec, self.elsewhere or self.known(), port)
         return self._orders[port]
 
     def known(self) -> Fans:
@@ -150,6 +156,11 @@ class ManyJoin(Operator):
         if self.spec.anchored:
             _mark(probe.views[0], found[0])
         return [probe.table(found, self.spec.schema.names)] if len(found[0]) else []
+
+    def settle(self, port: int, mine: KeyedRun) -> None:
+        """Keep new rows that have met all that are there."""
+        self.keep(port, mine, ~self._complete(port, mine))
+        self.meter.accepted += len(mine.at)
 
     def keep(self, stream: int, run: KeyedRun, stays: np.ndarray) -> None:
         """Keep those rows of a run that a partner may still come for."""

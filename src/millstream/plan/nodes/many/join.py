@@ -73,6 +73,21 @@ class ManyJoin(Node):
         """The keys that all streams have."""
         return () if self.rows is not None else tuple(key[port] for key in self.common)
 
+    @property
+    def travels(self) -> bool:
+        """Do rows stay where they are kept, and what looks for them travel? So it is where nothing else spreads work.
+
+        Rows of an anchor that are part of no combination are known in one place only, and windows of rows count all.
+        """
+        return self.rows is None and self.how == "inner" and not self.common and self.longest is not None
+
+    @property
+    def longest(self) -> int | None:
+        """How long a row is kept at most, after all streams have come as far; None: for ever."""
+        found = [self.apart.lasting(i) for i in range(len(self.inputs))]
+        known = [one for one in found if one is not None]
+        return max(known) if len(known) == len(found) else None
+
     # --- in words
 
     def words(self) -> list[str]:
