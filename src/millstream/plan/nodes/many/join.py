@@ -55,6 +55,8 @@ class ManyJoin(Node):
     """The columns of a combination. Those that leave are the ones that `schema` has."""
     schema: pa.Schema
     domain: Domain | None = None
+    reason: str = ""
+    """Why it is one operator and no chain of joins of two, where that was a choice."""
 
     def reads(self) -> tuple[Node, ...]:
         """Its inputs."""
@@ -123,7 +125,8 @@ class ManyJoin(Node):
 
     def evaluated(self, choice: object) -> Iterator[str]:
         """As one operator."""
-        yield f"one operator: rows of {len(self.inputs)} streams kept once, nothing in between"
+        said = f"one operator: rows of {len(self.inputs)} streams kept once, nothing in between"
+        yield f"{said}; {self.reason}" if self.reason else said
 
     def expressions(self) -> Iterator[Expression]:
         """The condition."""
