@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from comparators.ring.adapted import Adapted
 from comparators.ring.dynamic import Dynamic
 from comparators.ring.interleaved import Interleaved
+from comparators.ring.loop import responses, settled
 from comparators.ring.model import Setting, balanced, passed_on, placed, ring_lengths
 from comparators.ring.psp import Ring
 from comparators.ring.rivals import AlignedRouting, CoordinatedRouting
 from comparators.ring.rows import RingRow, arriving, expected, near_values
 from comparators.ring.shared import Masks, RingQuery, SharedRing
+from lab import experiment_ring_1, experiment_ring_2, experiment_ring_3
 
 
 def wrong(kind: type[Ring], runs: int, *, streams: tuple[int, ...], nodes: tuple[int, ...], **how: Any) -> int:
@@ -226,3 +229,74 @@ def test_row_37_selections_make_a_smaller_ring() -> None:
     )  # fmt: skip
     assert some.scanned() < whole.scanned()
     assert some.work() < 0.2 * whole.work()
+
+
+def test_row_30_smoothing_bounds_the_imbalance_of_a_burst_and_stays_exact() -> None:
+    rnd = random.Random(3)
+    calm, burst = arriving(60, 3, rnd), arriving(120, 3, rnd, 0.01)
+    rows = [*calm, *(RingRow(calm[-1].at + one.at, one.stream, one.value) for one in burst)]
+    windows = [12.0] * 3
+    answer = expected(rows, windows)
+    most: dict[int | None, float] = {}
+    for cap in (None, 6):
+        ring = Adapted(windows, 4, random.Random(1), cap=cap)
+        assert answer == ring.run(rows)
+        held = ring.by_node()
+        most[cap] = max(held.values()) * len(held) / sum(held.values())
+    assert most[6] < 1.5 < most[None]
+
+
+@pytest.mark.parametrize("aggressive", [False, True])
+@pytest.mark.parametrize(("before", "after"), [(2, 5), (5, 3), (3, 4), (4, 1)])
+def test_row_31_a_ring_that_becomes_longer_or_shorter_stays_exact(before: int, after: int, aggressive: bool) -> None:  # noqa: FBT001 - a parameter
+    rows = arriving(90, 3, random.Random(before))
+    windows = [15.0, 9.0, 20.0]
+    ring = Adapted(windows, before, random.Random(2))
+    ring.run(rows[:45])
+    ring.resize(after, aggressive=aggressive)
+    if aggressive:
+        held = ring.by_node()
+        assert max(held.values()) - min(held.values()) <= 3  # one a stream
+    assert expected(rows, windows) == ring.run(rows[45:])
+
+
+def test_row_34_probing_one_way_only_is_wrong_when_queues_interleave() -> None:
+    """Two-sided probes are right; `tests/laws/test_many_joins.py` has that of the engine, under any order."""
+    bad = {True: 0, False: 0}
+    for seed in range(20):
+        rnd = random.Random(seed)
+        rows = arriving(60, 2, rnd)
+        queues = [[one for one in rows if one.stream == i] for i in (0, 1)]
+        mixed: list[RingRow] = []
+        while any(queues):
+            some = rnd.choice([one for one in queues if one])
+            mixed += [some.pop(0) for _ in range(min(len(some), rnd.randint(1, 6)))]
+        answer = Counter((a, b) for a in rows for b in rows if (a.stream, b.stream) == (0, 1) and abs(a.at - b.at) < 5)
+        for one_way in bad:
+            found: Counter[tuple[RingRow, RingRow]] = Counter()
+            for place, row in enumerate(mixed):
+                near = [one for one in mixed[:place] if one.stream != row.stream and abs(one.at - row.at) < 5]
+                for one in near:
+                    if not one_way or one.at < row.at:
+                        found[(one, row) if row.stream else (row, one)] += 1
+            bad[one_way] += found != answer
+    assert 0 == bad[False] < bad[True]
+
+
+def test_row_38_the_time_of_a_row_recovers_with_adaptation_and_not_without() -> None:
+    found = {
+        adapt: [
+            settled(times)
+            for times in responses(experiment_ring_2.SETTING, (50, 100, 150), 20, random.Random(1), adapt=adapt)
+        ]
+        for adapt in (True, False)
+    }
+    assert found[True][2] < 10 * found[True][0]
+    assert found[False][2] > 10 * found[True][2]
+
+
+@pytest.mark.parametrize("experiment", [experiment_ring_1, experiment_ring_2, experiment_ring_3])
+def test_row_39_experiments_of_the_ring_give_verdicts(experiment: Any) -> None:
+    outcome = experiment.run(0.2)
+    assert outcome.verdicts
+    assert {one.claim for one in outcome.verdicts if not one.agrees} <= {"ring 1b, best number of nodes"}
