@@ -84,3 +84,35 @@ def test_places_keep_the_same_number_of_rows_each_row_once_and_nothing_else(tmp_
     assert needed <= sum(kept.values()) <= 1.1 * needed
     names = {name for one in engine.host.ledger.segments for name in one.tables}
     assert {"stream_0", "stream_1", "stream_2"} == names
+
+
+def test_a_burst_is_spread_over_all_places_and_stays_exact(tmp_path: Path) -> None:
+    """Row 30: blocks become narrower when more rows come a tick, and wider again."""
+    calm = [list(range(t, t + 100, 5)) for t in range(0, 1000, 100)]
+    burst = [[1000 + t + i // 34 for i in range(200)] for t in (0, 6, 12)]
+    epochs = [
+        pa.table({"ts": pa.array(ts, pa.int64()), "v": [i % 50 for i in range(len(ts))]}) for ts in [*calm, *burst]
+    ]
+    engine = in_process.engine(tmp_path, 2)
+    streams = [engine.stream(name, epochs, progress=ms.ordered("ts")) for name in "abc"]
+    query = ms.join(*streams, within=640, where="a_v = b_v + 1 AND b_v = c_v + 1 AND a_ts = c_ts").named("q")
+    engine.start(ms.available_now()).await_termination()
+
+    kept: dict[int, int] = {}
+    for segment in engine.host.ledger.segments:
+        written = next(iter(segment.tables.values()))
+        kept[segment.partition] = kept.get(segment.partition, 0) + written.rows
+    assert max(kept.values()) <= 1.4 * sum(kept.values()) / 2  # one block of 20 ticks would hold nearly all of them
+    rows = [(ts, v) for one in epochs for ts, v in zip(one["ts"].to_pylist(), one["v"].to_pylist(), strict=True)]
+    by_value: dict[int, list[int]] = {}
+    for ts, v in rows:
+        by_value.setdefault(v, []).append(ts)
+    expected = sum(
+        1
+        for v in range(48)
+        for a in by_value.get(v + 2, [])
+        for b in by_value.get(v + 1, [])
+        for c in by_value.get(v, [])
+        if a == c and abs(a - b) <= 640
+    )
+    assert expected == query.table().num_rows

@@ -159,6 +159,8 @@ class ManyJoin(Operator):
 
     def settle(self, port: int, mine: KeyedRun) -> None:
         """Keep new rows that have met all that are there."""
+        if len(mine.at):
+            self.fans.pace += len(mine.at) / (mine.high - mine.low + 1)
         self.keep(port, mine, ~self._complete(port, mine))
         self.meter.accepted += len(mine.at)
 
@@ -286,6 +288,7 @@ class ManyJoin(Operator):
         """What an epoch has shown decides the orders of the next."""
         if self.fans.counts:
             known = Fans.of([self.known().faded().plain(), self.fans.plain()])
+            known.pace = self.fans.pace
             for i in range(self.spec.streams):
                 self._size_up(i, known)
             self.store.facts[FANS] = known.plain()

@@ -31,6 +31,8 @@ class Fans:
     """Of each stream, the rows that it keeps."""
     often: dict[str, float] = field(default_factory=dict[str, float])
     """By stream and link: how many rows of the stream have a key, on average."""
+    pace: float = 0.0
+    """How many rows of all streams come a tick, by the last epoch."""
 
     @classmethod
     def of(cls, plain: Iterable[Mapping[str, Any]]) -> Fans:
@@ -44,12 +46,13 @@ class Fans:
                 out.rows[int(stream)] = out.rows.get(int(stream), 0.0) + rows
             for name, often in one.get("often", {}).items():
                 out.often[name] = max(out.often.get(name, 0.0), often)
+            out.pace += one.get("pace", 0.0)
         return out
 
     def plain(self) -> dict[str, Any]:
         """To be written down."""
         rows = {str(stream): rows for stream, rows in self.rows.items()}
-        return {"counts": self.counts, "rows": rows, "often": self.often}
+        return {"counts": self.counts, "rows": rows, "often": self.often, "pace": self.pace}
 
     def faded(self) -> Fans:
         """The same, counting for less."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.ops.many.join import ManyJoin
+from millstream.ops.many.order import Fans
 from millstream.ops.many.probe import Bound, Probe
 from millstream.ops.many.runs import KeyedRun, hashed
 from millstream.ops.many.views import View
@@ -93,19 +94,30 @@ class RingStep:
         return list(dict.fromkeys([self.spec.spans.names[stream], *self.spec.key_columns(stream), *read]))
 
 
-def home(at: np.ndarray, longest: int, places: int) -> np.ndarray:
-    """The place that each time's block belongs to: blocks are so narrow that places keep the same number of rows.
+def home(at: np.ndarray, width: int, places: int) -> np.ndarray:
+    """The place that each time's block belongs to.
 
-    >>> home(np.array([0, 9, 10, 25, -1]), 320, 2).tolist()
+    >>> home(np.array([0, 9, 10, 25, -1]), 10, 2).tolist()
     [0, 0, 1, 0, 1]
     """
-    out: np.ndarray = (at // block(longest, places)) % places
+    out: np.ndarray = (at // width) % places
     return out
 
 
-def block(longest: int, places: int) -> int:
-    """How wide a block is: a place has so many of them in a window that one more or less does not matter."""
-    return max(1, longest // (_BLOCKS * places))
+def block(longest: int, places: int, seen: Fans | None = None) -> int:
+    """How wide a block is: a place has so many of them in a window that one more or less does not matter.
+
+    In a burst blocks are narrower, so that none has more than its share of the rows that are kept. Where a row is kept
+    decides nothing but where it is found, so that a width may change from epoch to epoch, and no row moves.
+
+    >>> block(320, 2), block(320, 2, Fans(rows={0: 320.0}, pace=1.0)), block(320, 2, Fans(rows={0: 320.0}, pace=5.0))
+    (10, 10, 2)
+    """
+    width = max(1, longest // (_BLOCKS * places))
+    rows = 0.0 if seen is None else sum(seen.rows.values())
+    if seen is None or not rows or not seen.pace:
+        return width
+    return max(1, min(width, int(rows / (_BLOCKS * places) / seen.pace)))
 
 
 _BLOCKS = 16

@@ -13,12 +13,13 @@ import pyarrow as pa
 from millstream.ops.many.join import FANS, ManyJoin
 from millstream.ops.many.order import Fans
 from millstream.ops.many.probe import Bound, Probe
-from millstream.ops.many.ring import RingStep
+from millstream.ops.many.ring import RingStep, block
 from millstream.ops.many.runs import KeyedRun, hashed
+from millstream.plan import nodes
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, pack_facts, pack_table, unpack_facts, unpack_table
 from millstream.runtime.tasks.program import Program
-from millstream.runtime.tasks.route import original
+from millstream.runtime.tasks.route import kept_at
 
 _PARTIAL = "partial"
 
@@ -35,8 +36,10 @@ class RingStop:
         operator.elsewhere = _known(order, i)
         self.came = {port: self._rows(parcels, port, "rows") for port in range(operator.spec.streams)}
         node = program.nodes[i]
+        assert isinstance(node, nodes.ManyJoin)
+        width = block(node.longest or 0, self.partitions, operator.elsewhere)
         self.homely = {
-            port: rows.filter(pa.array(original(node, port, rows, self.partitions, partition)))
+            port: rows.filter(pa.array(kept_at(node, port, rows, width, self.partitions) == partition))
             for port, rows in self.came.items()
             if rows is not None
         }

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from millstream.core.promise.near import Near
 from millstream.kernels.partition import partition_of
 from millstream.kernels.ticks import to_ticks, too_far
-from millstream.ops.many.ring import home
+from millstream.ops.many.ring import block, home
 from millstream.plan import nodes
 
 
@@ -73,8 +73,7 @@ def original(node: nodes.Node, port: int, rows: pa.Table, partitions: int, parti
 def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list[np.ndarray]:
     """The partitions of each row: the first, and the others it may go to."""
     if ring(node):
-        at, known = ticks_of(rows[node.apart.names[port]], node.apart.farthest)
-        return [np.where(known, home(at, node.longest or 0, partitions), 0)]
+        return [kept_at(node, port, rows, block(node.longest or 0, partitions), partitions)]
     if not isinstance(node, nodes.TwoSided) or node.keys:
         return [partition_of([rows[name] for name in node.meets_on(port)], rows.num_rows, partitions)]
     at, known = _coordinates(node, port, rows)
@@ -85,6 +84,12 @@ def _homes(node: nodes.Node, port: int, rows: pa.Table, partitions: int) -> list
     if port == node.home():
         return [np.where(known, (at // width) % partitions, 0)]
     return [np.where(known, ((at + end) // width) % partitions, 0) for end in (low, high)]
+
+
+def kept_at(node: nodes.ManyJoin, port: int, rows: pa.Table, width: int, partitions: int) -> np.ndarray:
+    """The partition of a ring that keeps each row, by blocks of time so wide."""
+    at, known = ticks_of(rows[node.apart.names[port]], node.apart.farthest)
+    return np.where(known, home(at, width, partitions), 0)
 
 
 def _by_coordinate(node: nodes.TwoSided) -> bool:
