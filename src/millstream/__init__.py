@@ -9,6 +9,16 @@ top.to_parquet("out/top")
 engine.start(ms.available_now()).await_termination()
 """
 
+from millstream.api.declared_progress import (
+    bounded_disorder,
+    embedded,
+    ordered,
+    per_group,
+    punctuation,
+    step,
+    supplied,
+    timer,
+)
 from millstream.api.engine import Engine
 from millstream.api.flush import lazy_flush, slow_flush
 from millstream.api.functions import (
@@ -40,18 +50,8 @@ from millstream.api.functions import (
     var_pop,
     variance,
 )
-from millstream.api.operations.feedback import assumed, desired
+from millstream.api.operations.feedback import assumed, demanded, desired
 from millstream.api.operations.many import join
-from millstream.api.progress import (
-    bounded_disorder,
-    embedded,
-    ordered,
-    per_group,
-    punctuation,
-    step,
-    supplied,
-    timer,
-)
 from millstream.api.query import Query
 from millstream.api.schema import files
 from millstream.api.sql.script import Script
@@ -121,6 +121,7 @@ __all__ = [
     "compact",
     "count",
     "count_distinct",
+    "demanded",
     "desired",
     "embedded",
     "every",

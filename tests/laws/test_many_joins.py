@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import millstream as ms
-from millstream.ops.many import order
+from millstream.ops.many import join_order
 from support import in_process, many
 
 
@@ -18,13 +18,13 @@ def any_order(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     rnd = random.Random(5)
     taken: list[tuple[int, ...]] = []
 
-    def choose(spec: order.ManySpec, _: order.Fans, port: int) -> tuple[int, ...]:
+    def choose(spec: join_order.ManySpec, _: join_order.Fans, port: int) -> tuple[int, ...]:
         others = [stream for stream in range(spec.streams) if stream != port]
         rnd.shuffle(others)
         taken.append(tuple(others))
         return tuple(others)
 
-    monkeypatch.setattr(order, "choose", choose)
+    monkeypatch.setattr(join_order, "choose", choose)
     return taken
 
 

@@ -13,8 +13,8 @@ from millstream.core.progress import Progress
 from millstream.core.promise.spans import Spans
 from millstream.core.punctuation import Punctuation
 from millstream.ops.many.join import ManyJoin
-from millstream.ops.many.runs import name_of
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.keyed_runs import name_of
+from millstream.ops.many.many_spec import ManySpec
 
 SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.int64()})
 LENGTH = st.integers(-3, 9)

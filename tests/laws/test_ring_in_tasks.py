@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
-from millstream.ops.many import order
-from millstream.ops.many.runs import name_of
+from millstream.ops.many import join_order
+from millstream.ops.many.keyed_runs import name_of
 from support import in_process, many
 
 APART = ("chain", "star", "no key", "chain and condition", "may fail")
@@ -21,13 +21,13 @@ def orders_that_change(monkeypatch: pytest.MonkeyPatch) -> set[tuple[int, ...]]:
     """All places take the same order in an epoch, and another in the next."""
     taken: set[tuple[int, ...]] = set()
 
-    def choose(spec: order.ManySpec, fans: order.Fans, port: int) -> tuple[int, ...]:
+    def choose(spec: join_order.ManySpec, fans: join_order.Fans, port: int) -> tuple[int, ...]:
         others = [stream for stream in range(spec.streams) if stream != port]
         random.Random(f"{sorted(fans.counts.items())} {port}").shuffle(others)
         taken.add(tuple(others))
         return tuple(others)
 
-    monkeypatch.setattr(order, "choose", choose)
+    monkeypatch.setattr(join_order, "choose", choose)
     return taken
 
 

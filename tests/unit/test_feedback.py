@@ -103,11 +103,32 @@ def test_a_record_goes_when_punctuation_has_passed_it() -> None:
 
 
 @pytest.mark.parametrize("said", ["window_id >= 2", "n >= 50", "segment = 3"])
-def test_what_no_punctuation_can_pass_is_refused_without_a_ttl(said: str) -> None:
+def test_what_no_punctuation_can_pass_has_a_limit_and_the_report_says_so(said: str) -> None:
+    engine = ms.Engine(host="local")
+    query = averages(engine).named("q")
+    assert [3] == [one.ttl for one in query.feedback(ms.assumed(said, ttl=3)).bound]
+    assert [1000] == [one.ttl for one in query.feedback(ms.assumed(said)).bound]
+    (one,) = finish(engine)["q"]["feedback"]
+
+    assert one["until"] == 1000
+    assert "for 1000 epochs" in one["feedback"]
+
+
+@pytest.mark.parametrize("said", ["window_id < 2", "window_id = 2", "window_end <= 80 AND segment = 3"])
+def test_what_punctuation_passes_has_no_limit(said: str) -> None:
     query = averages(ms.Engine(host="local")).named("q")
-    with pytest.raises(ms.ContractError, match="would stay for ever"):
-        query.feedback(ms.assumed(said))
-    assert query.feedback(ms.assumed(said, ttl=3)) is not None
+    assert [None] == [one.ttl for one in query.feedback(ms.assumed(said)).bound]
+
+
+def test_feedback_that_is_sent_again_is_renewed_and_held_once() -> None:
+    engine = ms.Engine(host="local")
+    query = averages(engine).named("q")
+    engine.on_epoch(lambda _: query.feedback(ms.assumed("segment < 4", ttl=2)) and None)
+    query.feedback(ms.assumed("segment < 4", ttl=2))
+    report = finish(engine)["q"]
+
+    assert {4, 5, 6, 7} == set(query.table()["segment"].to_pylist())
+    assert 1 == len(report["feedback"])
 
 
 def test_feedback_holds_for_as_many_epochs_as_it_says() -> None:
@@ -344,6 +365,12 @@ def test_a_query_that_comes_to_a_store_which_has_left_out_rows_has_no_wrong_wind
     assert set(range(8)) == set(late[0].table()["segment"].to_pylist())
 
 
+def behind(stream: ms.Stream) -> ms.Stream:
+    """A stream of which nothing comes, so that others wait for it."""
+    schema = pa.schema({"ts": pa.int64(), "segment": pa.int64(), "x": pa.int64()})
+    return stream.engine.stream("behind", [schema.empty_table()], schema=schema, progress=ms.ordered("ts"))
+
+
 def held_segments(engine: ms.Engine) -> set[int]:
     """The segments of the road of which some operator holds anything."""
     if hasattr(engine.host, "graph"):
@@ -362,12 +389,19 @@ def held_segments(engine: ms.Engine) -> set[int]:
         lambda s: s.window("ts", range=300).group_by("segment").agg(n=ms.count()),
         lambda s: s.window("ts", range=300, slide=100).group_by("segment").agg(n=ms.count()),
         lambda s: s.window("ts", range=300).group_by("segment").agg(m=ms.median("speed")),
+        lambda s: s.window("ts", range=300).group_by("segment").agg(n=ms.count(), strategy="buffered"),
+        lambda s: s.window("ts", range=[300, 400]).group_by("segment").agg(m=ms.median("speed")),
         lambda s: s.join(s.select("ts", "segment"), on=["segment"], within=(0, 300)).select("segment", "speed"),
+        lambda s: s.top(5, per=["ts", "segment"], by="speed"),
+        lambda s: s.distinct("ts", "segment", "speed"),
+        lambda s: s.join_as_of(behind(s), on="segment"),
+        lambda s: s.sort("ts"),
+        lambda s: s.compute(lambda rows: {"made": rows["speed"]}, "made BIGINT", budget=5),
     ],
 )
 def test_what_is_held_of_ignored_rows_is_forgotten_in_the_same_epoch(ask: Any, host: str, tmp_path: Path) -> None:
     engine = ms.Engine(host="local", **({"checkpoint": tmp_path / "ck", "partitions": 2} if host == "durable" else {}))
-    query = ask(cars(engine)).named("q")
+    query = ask(engine.stream("cars", CARS, progress=ms.bounded_disorder("ts", 300), epoch_rows=20)).named("q")
     seen: list[set[int]] = []
 
     def speak(report: dict[str, Any]) -> None:
@@ -515,12 +549,11 @@ def test_feedback_in_a_script() -> None:
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        ("FEEDBACK ASSUMED ON q WHERE segment < 4", "would stay for ever"),
         ("FEEDBACK ASSUMED ON q WHERE speed < 4 FOR 3 EPOCHS", "no column of the query"),
         ("FEEDBACK ASSUMED ON r WHERE n < 4", 'there is no query "r"'),
         ("FEEDBACK ASSUMED ON q WHERE n + 1 < 4", "not a condition on one column"),
         ("FEEDBACK ASSUMED ON q WHERE n < 4 FOR 0 EPOCHS", "no number of epochs"),
-        ("FEEDBACK ABSURD ON q WHERE n < 4", "ASSUMED or DESIRED is expected"),
+        ("FEEDBACK ABSURD ON q WHERE n < 4", "ASSUMED, DESIRED or DEMANDED is expected"),
     ],
 )
 def test_statements_that_are_wrong_say_where(text: str, fact: str) -> None:
@@ -528,3 +561,56 @@ def test_statements_that_are_wrong_say_where(text: str, fact: str) -> None:
     averages(engine).named("q")
     with pytest.raises(ms.SqlError, match=fact):
         engine.sql(text)
+
+
+# --- joins that share a store ----------------------------------------------------------------------
+
+
+def pairs_of(said: dict[str, str], *, at: int | None = None, host: str = "in memory", folder: Path) -> Any:
+    """Two joins over the same rows, a third that comes after an epoch, and what is held of segments."""
+    engine = ms.Engine(host="local", **({"checkpoint": folder, "partitions": 2} if host == "durable" else {}))
+    stream = cars(engine)
+    others = stream.select("ts", "segment", x="speed")
+    queries = {
+        "near": stream.join(others, on="segment", within=(0, 30)).named("near"),
+        "far": stream.join(others, on="segment", within=(0, 60)).named("far"),
+    }
+    held: list[set[int]] = []
+
+    def speak(report: dict[str, Any]) -> None:
+        held.append(held_segments(engine))
+        if report["epoch"] == 3:
+            for name, text in said.items():
+                queries[name].feedback(ms.assumed(text))
+        if report["epoch"] == at:
+            queries["late"] = stream.join(others, on="segment", within=(0, 50)).named("late")
+
+    engine.on_epoch(speak)
+    report = finish(engine)
+    assert {0} == {one["books"]["unaccounted"] for one in report.values()}
+    return {name: list(map(freeze, one.table().to_pylist())) for name, one in queries.items()}, held, queries
+
+
+@pytest.mark.parametrize("host", ["in memory", "durable"])
+def test_a_shared_join_leaves_out_and_forgets_what_all_who_read_it_ignore(host: str, tmp_path: Path) -> None:
+    full, _, _ = pairs_of({}, host=host, folder=tmp_path / "a")
+    told, held, _ = pairs_of({"near": "segment < 6", "far": "segment < 4"}, host=host, folder=tmp_path / "b")
+
+    assert set(range(8)) == held[3]
+    assert {4, 5, 6, 7} == held[4]
+    for name, bound in (("near", 6), ("far", 4)):
+        assert set(told[name]) <= set(full[name])
+        assert {row for row in full[name] if dict(row)["segment"] >= bound} <= set(told[name])
+
+
+def test_a_join_that_comes_to_a_store_which_has_left_out_rows_begins_behind_them(tmp_path: Path) -> None:
+    full, _, asked = pairs_of({}, at=2, folder=tmp_path / "a")
+    told, _, queries = pairs_of({"near": "segment < 6", "far": "segment < 4"}, at=8, folder=tmp_path / "b")
+    since = queries["late"].complete_from
+    first = asked["late"].complete_from or 0
+
+    assert since > first
+    assert set(told["late"]) <= set(full["late"])
+    assert {row for row in full["late"] if max(dict(row)["left_ts"], dict(row)["right_ts"]) >= since} <= set(
+        told["late"]
+    )

@@ -13,8 +13,8 @@ import pytest
 import millstream as ms
 from millstream.core.promise.spans import Spans
 from millstream.ops.many.join import FANS
-from millstream.ops.many.order import Fans, choose, cost
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.join_order import Fans, choose, cost
+from millstream.ops.many.many_spec import ManySpec
 from support import in_process, many
 
 

@@ -38,8 +38,8 @@ def query_differences(before: Query, now: Query) -> list[str]:
     if not alike:
         had, has = (next((line for line in a if line not in b), a[0]) for a, b in ((one, other), (other, one)))
         return [f"another plan ({had.strip(' └├─│')}, and now {has.strip(' └├─│')})"]
-    pairs = [("sinks", before, now), ("late sinks", before.late, now.late)]
-    pairs.append(("rejected sinks", before.rejected, now.rejected))
+    sides = zip(before.sides, now.sides, strict=True)
+    pairs = [("sinks", before, now), *((f"{was.word} sinks", was, new) for was, new in sides)]
     return [f"other {what}" for what, a, b in pairs if b.sinks and not _same_sinks(a.sinks, b.sinks)]
 
 

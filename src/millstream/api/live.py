@@ -111,7 +111,7 @@ class Live:
                     hint="Give the new query sinks of its own, or the same columns.",
                 )
             other.take_over(query)
-        for old, new in ((query.late, other.late), (query.rejected, other.rejected)):
+        for old, new in zip(query.sides, other.sides, strict=True):
             if not new.sinks and new.schema == old.schema:
                 new.take_over(old)
         if other.name is not None:
@@ -212,11 +212,11 @@ class LiveChanges:
 
     def host_query(self, name: str, query: Query) -> HostQuery:
         """A query as hosts know it."""
-        outputs = (query, query.late, query.rejected)
+        outputs = (query, query.late, query.rejected, query.partial)
         if getattr(self.host, "spark", None) is None and any(one.needs_spark for one in outputs):
             raise PlanError(
                 f"query {name!r} writes to a table of Spark, and this engine runs in this process",
                 hint='Leave host="local" out, or choose a folder: .to_parquet("out").',
             )
-        results, late, rejected = (one.resolved() for one in outputs)
-        return HostQuery(name, query.node, results, late, rejected)
+        results, late, rejected, partial = (one.resolved() for one in outputs)
+        return HostQuery(name, query.node, results, late, rejected, partial, query.partial.finals)

@@ -1,4 +1,4 @@
-"""A query: a stream of results with a name, and three outputs: results, late rows, rejected rows."""
+"""A query: a stream of results with a name, and its outputs: results, late rows, rejected rows, partial results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.api.stream import Stream
 from millstream.core.errors import PlanError
 from millstream.kernels.ticks import edge_value
 from millstream.plan import nodes
-from millstream.runtime.outputs.side import late_schema, rejected_schema
+from millstream.runtime.outputs.side import flagged_schema, late_schema, rejected_schema
 
 if TYPE_CHECKING:
     from millstream.api.engine import Engine
@@ -32,6 +32,13 @@ class Query(Output, Stream):
         """Rows that a punctuation of an earlier epoch had ruled out, with that punctuation."""
         self.rejected = SideOutput("rejected", rejected_schema(streams), self)
         """Rows that could not be used, with the reason."""
+        self.partial = SideOutput("partial", flagged_schema(node.schema), self)
+        """Results that were demanded before they were complete, with `is_final` false."""
+
+    @property
+    def sides(self) -> tuple[SideOutput, ...]:
+        """The outputs beside the results."""
+        return self.late, self.rejected, self.partial
 
     def named(self, name: str) -> Query:
         """Name the query, and register it with the engine.

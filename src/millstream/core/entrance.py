@@ -23,6 +23,8 @@ class Fate(IntEnum):
     """A condition on the way does not hold."""
     FAR = 4
     """It is so near to an end of time that its windows do not fit; the operator with the windows rejects it."""
+    GUARDED = 5
+    """All who read the stream ignore it."""
 
 
 @dataclass(frozen=True, slots=True)

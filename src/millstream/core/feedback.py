@@ -2,7 +2,8 @@
 
 *Assumed* feedback says which rows the reader will ignore. Whoever makes them may leave out none, some or all of them,
 and nothing else: `SR - subset(SR, f) <= S <= SR`, as bags, where SR is the output without feedback and S that with it.
-It is not a promise. *Desired* feedback asks for rows first.
+It is not a promise. *Desired* feedback asks for rows first. *Demanded* feedback asks for results now, even
+partial ones.
 
 Records of assumed feedback add up: a row is ignored if some record matches it. See docs/guide/feedback.md.
 """
@@ -30,6 +31,8 @@ class Intent(Enum):
     """These rows will be ignored."""
     DESIRED = "desired"
     """These rows are wanted first; the others are wanted too."""
+    DEMANDED = "demanded"
+    """These results are needed now, even if they are partial; the exact ones are wanted, too."""
 
 
 @dataclass(frozen=True, slots=True)

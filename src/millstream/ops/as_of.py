@@ -6,7 +6,7 @@ as no left row, waiting or to come, could still choose it. Neither looks at the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.as_of import AsOfShape, named, promised
 from millstream.kernels.as_of import awaited, in_order, latest
 from millstream.kernels.group import encode
 from millstream.kernels.ticks import to_ticks
+from millstream.ops.guard import wanted
 from millstream.ops.operator import Operator, group_bounds
 from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
@@ -96,6 +98,17 @@ class AsOf(Operator):
             out = self._release()
         self._purge()
         return out
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Left rows that wait."""
+        held = self._held(LEFT)
+        keep = wanted(ignored.get(LEFT, ()), self._rows(LEFT)) if held else None
+        if keep is not None:
+            runs = filtered(held, SIDES[LEFT], keep, lambda rows: self._segment(LEFT, rows))
+            gone = int((~keep).sum())
+            self.meter.accepted -= gone
+            self.meter.guarded += gone
+            self.store.replace([*self._held(RIGHT), *runs])
 
     def promises(self) -> Progress:
         """The left side's promises, as far as the right side lets left rows go."""

@@ -69,6 +69,10 @@ class Compute(Operator):
                 self.meter.accepted -= int((~keep).sum())
                 self.meter.guarded += int((~keep).sum())
 
+    def skip_costly(self) -> None:
+        """Rows that wait are not computed for a look."""
+        self.store.replace([])
+
     def promises(self) -> Progress:
         """The bound on its attribute, but never beyond a row that waits."""
         out = of_attribute(self.progress[0], self.attribute)

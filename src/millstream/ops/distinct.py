@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.kernels.group import encode, first_rows, stand_in
 from millstream.ops.complete import complete
+from millstream.ops.guard import wanted
 from millstream.ops.operator import Operator
 from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
@@ -18,11 +22,15 @@ _SEEN = "seen"
 class Distinct(Operator):
     """Remembers the combinations of `columns` seen, until punctuation rules them out."""
 
-    def __init__(self, columns: tuple[str, ...], ordered: set[str]) -> None:
-        """`ordered` are the attributes whose punctuation is in ticks."""
+    def __init__(self, columns: tuple[str, ...], ordered: set[str], *, forgets: bool = False) -> None:
+        """`ordered` are the attributes whose punctuation is in ticks.
+
+        One that `forgets` is told of rows that nobody reads only if they stay ignored until they cannot come again.
+        """
         super().__init__()
         self.columns = columns
         self.ordered = ordered
+        self.forgets = forgets
 
     def _take(self, port: int, rows: pa.Table) -> list[pa.Table]:
         seen = self._seen()
@@ -52,6 +60,13 @@ class Distinct(Operator):
             self.meter.punctuations += 1
             self.store.replace(merged(filtered(self.store.segments, _SEEN, ~gone, _run), _SEEN, _run))
         return []
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """What it has seen of rows that nobody reads."""
+        seen = self._seen() if self.forgets else None
+        keep = None if seen is None else wanted(ignored.get(0, ()), seen)
+        if keep is not None:
+            self.store.replace(merged(filtered(self.store.segments, _SEEN, keep, _run), _SEEN, _run))
 
     def _seen(self) -> pa.Table | None:
         tables = [segment.tables[_SEEN] for segment in self.store.segments]

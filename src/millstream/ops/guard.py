@@ -22,6 +22,10 @@ class Guards:
     output: Records = ()
     makes_rows: bool = False
     """Are the rows that leave others than those that come?"""
+    sweeps: Records = ()
+    """Of the results that do not leave, those by which partial ones are doomed already."""
+    groups: tuple[str, ...] = ()
+    """The columns that tell those apart, beside their windows."""
     desired: Records = ()
     """Rows that leave, of which readers want these first."""
     ignored: Mapping[int, Records]
@@ -41,6 +45,12 @@ def wanted(records: Records, rows: pa.Table) -> np.ndarray | None:
     for one in records:
         drop |= matching(one, rows, ordered)
     return ~drop if drop.any() else None
+
+
+def matched(records: Records, rows: pa.Table) -> pa.Table:
+    """The rows that some record matches."""
+    others = wanted(records, rows) if rows.num_rows else None
+    return rows.slice(0, 0) if others is None else rows.filter(pa.array(~others))
 
 
 def desired_first(rows: pa.Table, guards: Guards | None) -> pa.Table:

@@ -52,6 +52,11 @@ class Ingest(Operator):
             self.seen = observe(self.generator, rows)
         return [rows]
 
+    def pass_over(self, rows: int, high: int) -> None:
+        """Rows that nobody reads came, none of them late, and were not read: how many, and the greatest tick."""
+        self.meter.add({"rows_in": rows, "guarded": rows, "unread": rows})
+        self.seen = dataclasses.replace(self.seen, rows=self.seen.rows + rows, high=max(self.seen.high, high))
+
     def _set_late_apart(self, rows: pa.Table) -> pa.Table:
         for punctuation in _forms(self.progress[0], rows):
             if not rows.num_rows:

@@ -41,6 +41,8 @@ class Meter:
     """Rows that belong to no window: in a gap between windows, or before the declared start."""
     guarded: int = 0
     """Rows that were dropped because all who read what becomes of them ignore it."""
+    unread: int = 0
+    """Of those, rows that were not even read."""
     withheld: int = 0
     """Results that did not leave, for the same reason."""
     accepted: int = 0
@@ -186,6 +188,9 @@ class Operator(ABC):
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Forget, of what is held, rows of a port that nobody has any use for. To keep them is not wrong."""
+
+    def skip_costly(self) -> None:
+        """Somebody looks ahead: forget what would cost something to finish. It is all there again afterwards."""
 
     def advance(self, port: int, progress: Progress) -> list[pa.Table]:
         """A port's progress is now this (never less than before); what it lets go is returned."""

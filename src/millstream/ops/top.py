@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.columns import of_columns
 from millstream.kernels.group import encode
 from millstream.kernels.ordering import sorted_rows
 from millstream.ops.complete import complete
+from millstream.ops.guard import wanted
 from millstream.ops.operator import Operator
 from millstream.ops.runs import filtered, merged
 from millstream.state.store import Segment
@@ -64,6 +68,18 @@ class Top(Operator):
         if self.number is not None:
             leaving = leaving.append_column(self.number, pa.array(self._places(leaving) + 1))
         return [leaving]
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows of groups that nobody reads."""
+        if not self.store.segments:
+            return
+        held = pa.concat_tables([segment.tables[_HELD] for segment in self.store.segments])
+        keep = wanted(ignored.get(0, ()), held)
+        if keep is not None:
+            gone = held.num_rows - int(keep.sum())
+            self.meter.accepted -= gone
+            self.meter.guarded += gone
+            self.store.replace(merged(filtered(self.store.segments, _HELD, keep, _run), _HELD, _run))
 
     def promises(self) -> Progress:
         """Only what is said of the keys: other promises may speak of rows that are still held."""

@@ -26,6 +26,14 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """Rows that were not read, because all who read the stream ignore them: how many, and the greatest tick of all."""
+
+    rows: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What a source hands over for one epoch."""
 
@@ -33,6 +41,7 @@ class Batch:
     unreadable: Sequence[Unreadable] = ()
     punctuations: Sequence[Mapping[str, Any] | Any] = ()
     """As the caller supplied them; the ingest operator binds them to the stream's schema."""
+    unread: Unread | None = None
 
 
 class Source(Protocol):
@@ -56,5 +65,5 @@ class Sink(Protocol):
         ...
 
     def close(self) -> None:
-        """No more will come."""
+        """The run is over, well or not. If the engine is started again, more may come."""
         ...

@@ -15,6 +15,7 @@ from millstream.core.feedback import Feedback, InForce, Intent, Records, compact
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
+from millstream.ops.sweep import MOST as DOOMED
 from millstream.plan import nodes
 from millstream.plan.feedback.placing import ALL, Guarded, KnobsOf, Unsettled, first, lost, lost_to_newcomers, place
 from millstream.runtime.changes import Change
@@ -56,6 +57,8 @@ class FeedbackLoop:
     wishes: dict[str, dict[int, Records]] = field(default_factory=dict[str, dict[int, Records]])
     """By node and port: what its operator wants first of its inputs."""
     numbers: int = 0
+    heeded: bool = False
+    """Has anything ever been left out?"""
     knobs: KnobsOf = lambda _: ALL
     guarded: dict[int, Guarded] = field(default_factory=dict[int, Guarded])
     """By identity of a node, for the plan that runs."""
@@ -106,6 +109,11 @@ class FeedbackLoop:
         said = self.sent.get(query, ())
         return compact(one.feedback.pattern for one in said if one.feedback.intent is intent)
 
+    def demands(self) -> dict[str, Records]:
+        """By query: the results that its reader needs now."""
+        found = {query: self.records(query, Intent.DEMANDED) for query in self.sent}
+        return {query: records for query, records in found.items() if records}
+
     def expire(self, scene: Scene, epoch: int) -> bool:
         """Let go what has done its work: punctuation has passed it, or it was for so many epochs. True if any went."""
         known = {query: scene.promised(root) for query, root in scene.roots.items() if self.sent.get(query)}
@@ -147,13 +155,34 @@ class FeedbackLoop:
             self._expire_lingering(scene)
             self.guarded = self._placed(scene, at)
         self.unsettled = {name: found for name, node in at.items() if (found := self._unsettled(node))}
+        self.heeded = self.heeded or bool(self.guarded)
         self._known = frozenset(at)
         asked = {query: self.records(query, Intent.DESIRED) for query in self.sent if query in scene.roots}
         wishes = {id(at[name]): ports for name, ports in self.wishes.items() if name in at}
         self.desired = first(scene.roots, asked, wishes) if wishes or any(asked.values()) else {}
 
-    def hear(self, found: Mapping[str, Mapping[int, Records]], wishes: Mapping[str, Mapping[int, Records]]) -> bool:
-        """Take what operators ignore, by what they have found out in an epoch, and want first; True if it is news."""
+    def hear(
+        self,
+        found: Mapping[str, Mapping[int, Records]],
+        wishes: Mapping[str, Mapping[int, Records]],
+        doomed: Mapping[str, Records],
+    ) -> bool:
+        """Take what operators ignore, by what they have found out in an epoch, and want first; True if it is news.
+
+        `doomed` are results that can only become such as nobody reads: they must not leave until punctuation has
+        passed them, whatever readers say meanwhile.
+        """
+        fresh = {
+            name: new
+            for name, records in (doomed if self else {}).items()  # else nobody asks any more
+            if (new := tuple(one for one in records if not covered(one, self.lingering.get(name, ()))))
+        }
+        for name, records in fresh.items():
+            had = self.lingering.get(name, ())
+            self.lingering[name] = compact([*had, *records[: max(0, DOOMED - len(had))]])
+        return self._hear(found, wishes) or bool(fresh)
+
+    def _hear(self, found: Mapping[str, Mapping[int, Records]], wishes: Mapping[str, Mapping[int, Records]]) -> bool:
         now = [{name: dict(ports) for name, ports in some.items() if ports} for some in (found, wishes)]
         if now == [self.found, self.wishes]:
             return False
@@ -167,7 +196,13 @@ class FeedbackLoop:
             return None
         mine = found or Guarded()
         return Guards(
-            inputs=mine.inputs, output=mine.output, makes_rows=node.makes_rows, desired=desired, ignored=mine.ignored
+            inputs=mine.inputs,
+            output=mine.output,
+            sweeps=mine.sweeps,
+            groups=getattr(getattr(node, "of", node), "groups", ()),
+            makes_rows=node.makes_rows,
+            desired=desired,
+            ignored=mine.ignored,
         )
 
     def _placed(self, scene: Scene, at: Mapping[str, nodes.Node]) -> dict[int, Guarded]:
@@ -190,10 +225,11 @@ class FeedbackLoop:
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values."""
-        if not self and not self.numbers:
+        if not self and not self.numbers and not self.heeded:
             return {}
         return {
             "numbers": self.numbers,
+            "heeded": self.heeded,
             "sent": {
                 query: [plain(one, pattern_plain(one.feedback.pattern)) for one in some]
                 for query, some in self.sent.items()
@@ -210,6 +246,7 @@ class FeedbackLoop:
         """Go on from what `to_plain` gave; some queries may have had other names then."""
         names = {old: now for now, old in formerly.items()}
         self.numbers = int(fields.get("numbers", 0))
+        self.heeded = bool(fields.get("heeded", False))
         sent: Mapping[str, Iterable[Any]] = fields.get("sent", {})
         self.sent = {
             names.get(query, query): tuple(restored(one, pattern_from(one["pattern"])) for one in some)

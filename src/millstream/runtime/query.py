@@ -1,4 +1,4 @@
-"""A query as a host knows it: its node, and where its three outputs go."""
+"""A query as a host knows it: its node, and where its outputs go."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ class HostQuery:
     sinks: list[Sink] = field(default_factory=list[Sink])
     late: list[Sink] = field(default_factory=list[Sink])
     rejected: list[Sink] = field(default_factory=list[Sink])
+    partial: list[Sink] = field(default_factory=list[Sink])
+    """Results that were demanded before they were complete."""
+    finals: bool = False
+    """Do complete results go there, too?"""
     rows_out: int = 0
     since: dict[str, Meter] = field(default_factory=dict[str, Meter])
     """By name of a node that other queries had run before: what it had done when this query came."""
 
     def outputs(self) -> dict[str, list[Sink]]:
         """The sinks by output."""
-        return {"results": self.sinks, "late": self.late, "rejected": self.rejected}
+        return {"results": self.sinks, "late": self.late, "rejected": self.rejected, "partial": self.partial}

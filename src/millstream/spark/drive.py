@@ -18,7 +18,7 @@ from millstream.runtime.durable.drive import Drive
 from millstream.runtime.trigger import Every, Once
 from millstream.spark.agreement import SPARK, check_next
 from millstream.spark.epoch_size import limited
-from millstream.spark.file_scan import FileScan
+from millstream.spark.file_scan import FileScan, Scan
 from millstream.spark.follow import follow
 from millstream.spark.local_session import prepare_session
 from millstream.spark.paths.arrivals import SparkArrivals
@@ -56,10 +56,14 @@ class SparkDrive(Drive):
                 settled.set()
             host.apply_changes()
 
-            def again() -> DataFrame | None:
-                return None if files is None else files.frame(frame.sparkSession, epoch)
+            def scan() -> Scan | None:
+                return None if files is None else files.of_epoch(frame.sparkSession, epoch)
 
-            self.step(SparkArrivals(self.next_local(), frame, tags, again), epoch)
+            def again() -> DataFrame | None:
+                found = scan()
+                return None if found is None else found.frame({})
+
+            self.step(SparkArrivals(self.next_local(), frame, tags, again, scan), epoch)
 
         def started(query: StreamingQuery) -> None:
             host.query = query

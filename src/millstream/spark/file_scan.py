@@ -66,6 +66,24 @@ class Folder:
         return session.read.format(self.format).options(**options).schema(self.schema).load(list(paths))
 
 
+@dataclass(frozen=True)
+class Scan:
+    """The files of one epoch, by stream."""
+
+    session: SparkSession
+    files: Mapping[str, tuple[Folder, Sequence[str]]]
+
+    def frame(self, filters: Mapping[str, str]) -> DataFrame:
+        """Their rows, of some streams only those that satisfy a condition."""
+        frames = {name: folder.scan(self.session, paths) for name, (folder, paths) in self.files.items()}
+        return tagged({name: one.filter(filters[name]) if name in filters else one for name, one in frames.items()})
+
+    def parquet(self, name: str) -> Sequence[str]:
+        """The files of a stream that are Parquet files."""
+        folder, paths = self.files[name]
+        return paths if folder.format == "parquet" else ()
+
+
 class FileScan:
     """Reads the files of each epoch anew, for all streams of a run."""
 
@@ -81,19 +99,19 @@ class FileScan:
         known = [one for one in folders if one is not None]
         return cls(known, list(frames), storage) if len(known) == len(frames) else None
 
-    def frame(self, session: SparkSession, epoch: int) -> DataFrame | None:
-        """The rows of an epoch; None if Spark's log does not say which files they are in."""
+    def of_epoch(self, session: SparkSession, epoch: int) -> Scan | None:
+        """The files of an epoch; None if Spark's log does not say which they are."""
         ends, begins = self._offsets(epoch), self._offsets(epoch - 1)
         if ends is None or (begins is None and epoch > 0):
             return None
-        frames: dict[str, DataFrame] = {}
+        files: dict[str, tuple[Folder, Sequence[str]]] = {}
         for place, (name, folder) in enumerate(zip(self._names, self._folders, strict=True)):
             begin = -1 if begins is None else begins[place]
             paths = self._paths(place, begin, ends[place])
             if paths is None:
                 return None
-            frames[name] = folder.scan(session, paths)
-        return tagged(frames)
+            files[name] = folder, paths
+        return Scan(session, files)
 
     def _offsets(self, epoch: int) -> list[int] | None:
         """By stream: the last entry of its log that belongs to an epoch or to one before."""

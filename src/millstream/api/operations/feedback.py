@@ -13,7 +13,7 @@ import pyarrow as pa
 from millstream.core.contract.feedback import expires
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain, Kind
-from millstream.core.errors import ContractError, PatternError, PlanError, SchemaError, WindowError, nearest
+from millstream.core.errors import PatternError, PlanError, SchemaError, WindowError, nearest
 from millstream.core.feedback import Feedback, Intent
 from millstream.core.pattern import Between, Equal, From, OneOf, Pattern, UpTo, ValuePattern, value_meet
 from millstream.kernels.ticks import domain_of
@@ -24,6 +24,10 @@ from millstream.sql.conditions import conditions
 if TYPE_CHECKING:
     from millstream.api.query import Query
     from millstream.runtime.changes import Change
+
+
+LEASE = 1000
+"""For so many epochs feedback holds that no punctuation can pass, if its reader names no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ def assumed(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
     """Rows that the reader will ignore: those that satisfy all conditions.
 
     Conditions are text, as in SQL: columns compared with values, joined by AND; or columns and their values.
-    `ttl` is for how many epochs it holds.
+    `ttl` is for how many epochs it holds. Without it, until punctuation has passed it; what no punctuation can pass
+    holds for 1,000 epochs. Send it again to renew it.
 
     >>> assumed("segment < 4", road="I-5").conditions[1]
     Condition(column='road', sign='=', value='I-5')
@@ -74,6 +79,17 @@ def desired(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
     'desired'
     """
     return _said(Intent.DESIRED, text, ttl, equal)
+
+
+def demanded(text: str = "", *, ttl: int | None = None, **equal: Any) -> Said:
+    """Results that the reader needs now, even if they are partial; conditions as in `assumed`.
+
+    They are in `query.partial`, with `is_final` false, after the next epoch, or after each of the next `ttl` ones.
+
+    >>> demanded(segment=3).intent.value
+    'demanded'
+    """
+    return _said(Intent.DEMANDED, text, ttl, equal)
 
 
 def _said(intent: Intent, text: str, ttl: int | None, equal: dict[str, Any]) -> Said:
@@ -114,7 +130,10 @@ class Sent:
 
 
 def bind(said: Said, query: Query) -> tuple[Feedback, ...]:
-    """The feedback in ticks, one message for each combination of separate times; refused if it could stay for ever."""
+    """The feedback in ticks, one message for each combination of separate times.
+
+    What no punctuation can pass, by the contracts of the plan, gets a limit if it has none.
+    """
     schema = query.node.schema
     found: dict[str, list[ValuePattern]] = {}
     for one in said.conditions:
@@ -129,9 +148,12 @@ def bind(said: Said, query: Query) -> tuple[Feedback, ...]:
             raise PatternError(f"no value of {one.column!r} satisfies what is said of it", hint="Leave one out.")
         found[one.column] = met
     patterns = [Pattern(dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
-    if said.intent is Intent.ASSUMED and said.ttl is None:
-        _check_expires(patterns, query)
-    return tuple(Feedback(said.intent, one, said.ttl) for one in patterns)
+    ttl = said.ttl
+    if ttl is None and said.intent is Intent.DEMANDED:
+        ttl = 1
+    elif ttl is None and _lasts(patterns, query):
+        ttl = LEASE
+    return tuple(Feedback(said.intent, one, ttl) for one in patterns)
 
 
 def _met(a: ValuePattern, b: ValuePattern, column: str) -> ValuePattern | None:
@@ -190,17 +212,10 @@ def _next(value: Any) -> Any:
     raise PatternError(f"values such as {value!r} have no next one", hint="Use `<` or `>=`, or name the values.")
 
 
-def _check_expires(patterns: Iterable[Pattern], query: Query) -> None:
-    """Refuse assumed feedback that no punctuation can pass, unless it is for a number of epochs."""
+def _lasts(patterns: Iterable[Pattern], query: Query) -> bool:
+    """Is there one that no punctuation can pass? It would stay for ever, so it has a limit."""
     schemes = _promised(query.node)
-    for one in patterns:
-        if not any(expires(one, scheme) for scheme in schemes):
-            promised = " or ".join(sorted(map(str, schemes))) or "nothing"
-            raise ContractError(
-                f"the feedback `{one}` would stay for ever: {query.name or 'the query'!s} promises {promised}, "
-                "and none of that can pass it",
-                hint="Say for how many epochs it holds: ttl=100, in SQL FOR 100 EPOCHS. Send it again while it does.",
-            )
+    return not all(any(expires(one, scheme) for scheme in schemes) for one in patterns)
 
 
 def _promised(root: nodes.Node) -> set[Scheme]:
@@ -212,7 +227,9 @@ def _promised(root: nodes.Node) -> set[Scheme]:
 def send(query: Query, said: Any) -> Sent:
     """Have a query's operators heed what its reader says, from the next epoch on."""
     if not isinstance(said, Said):
-        raise PlanError(f"{said!r} is no feedback", hint='Use ms.assumed("segment < 4") or ms.desired(…).')
+        raise PlanError(
+            f"{said!r} is no feedback", hint='Use ms.assumed("segment < 4"), ms.desired(…) or ms.demanded(…).'
+        )
     sent = Sent(query, bind(said, query))
     query.engine._live.say(sent)
     return sent

@@ -1,4 +1,4 @@
-"""`INSERT INTO parquet 'late' SELECT * FROM LATE(q)`: late and rejected rows of a query in statements."""
+"""`INSERT INTO parquet 'late' SELECT * FROM LATE(q)`: what a query has beside its results, in statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def whole_side(query: sql.Query) -> sql.FromSide | None:
 
 
 def side_output(engine: Engine, source: sql.FromSide) -> SideOutput:
-    """The late or the rejected output of the query, view or stream that is named."""
+    """A side output of the query, view or stream that is named."""
     catalog, name = Catalog(engine), source.name.text
     found = catalog.spelled(name)
     if found is None or found in catalog.tables:
@@ -38,7 +38,7 @@ def side_output(engine: Engine, source: sql.FromSide) -> SideOutput:
         assert stream is not None
         query = Query(engine, stream.node).discard().named(engine.free_name(f"{source.output}_{found}"))
     query.check_not_started(f"the {source.output} output of {found!r}")
-    return query.late if source.output == "late" else query.rejected
+    return next(one for one in query.sides if one.word == source.output)
 
 
 def side_stream(engine: Engine, source: sql.FromSide) -> Stream:

@@ -42,8 +42,8 @@ class Done:
     def schema(self) -> pa.Schema | None:
         """The columns of what was made."""
         made = self.query or self.table
-        if self.query is not None and self.kind in ("late", "rejected"):
-            made = self.query.late if self.kind == "late" else self.query.rejected
+        if self.query is not None:
+            made = next((one for one in self.query.sides if one.word == self.kind), made)
         return None if made is None else made.schema
 
     @property
@@ -108,7 +108,7 @@ class Script:
                     done.kind, done.query = side.output, into_side(engine, statement, side)
                     done.name = side.name.text
                     if statement.format is None:
-                        (show or _kept)(done.query.late if side.output == "late" else done.query.rejected)
+                        (show or _kept)(next(one for one in done.query.sides if one.word == side.output))
                 elif isinstance(statement, Insert):
                     done.name = engine.free_name("" if statement.path is None else Path(statement.path.text).stem)
                     done.query = perform(engine, statement, name=done.name)

@@ -7,14 +7,16 @@ time is not kept: coordinates never, hashes only of keys that are not numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.kernels.pairs import SortedRun, pack, sort_run
-from millstream.ops.join.spec import Layout
+from millstream.ops.guard import wanted
+from millstream.ops.join.join_spec import Layout
 from millstream.state.slices import Slices
 from millstream.state.store import Segment, Store
 
@@ -116,6 +118,17 @@ def of_side(store: Store, side: int) -> Iterator[tuple[int, Segment]]:
     for place, segment in enumerate(store.segments):
         if SIDES[side] in segment.tables:
             yield place, segment
+
+
+def without(store: Store, ignored: Mapping[int, Records], layout: Layout) -> Iterator[Segment]:
+    """The runs of both sides without rows that nobody has any use for."""
+    for segment in store.segments:
+        side = 0 if SIDES[0] in segment.tables else 1
+        keep = wanted(ignored.get(side, ()), segment.tables[SIDES[side]])
+        if keep is None:
+            yield segment
+        elif keep.any():
+            yield opened(segment, side, layout).where(keep).segment(side, layout)
 
 
 def tidy(

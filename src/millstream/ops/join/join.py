@@ -24,11 +24,10 @@ from millstream.kernels.key_hash import any_null, key_hash
 from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
-from millstream.ops.guard import wanted
-from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
+from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy, without
+from millstream.ops.join.join_spec import JoinSpec
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
-from millstream.ops.join.spec import JoinSpec
 from millstream.ops.join.thrifty import gaps
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment
@@ -82,15 +81,7 @@ class Join(Operator):
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Rows of each side that it keeps."""
-        kept: list[Segment] = []
-        for segment in self.store.segments:
-            side = 0 if SIDES[0] in segment.tables else 1
-            keep = wanted(ignored.get(side, ()), segment.tables[SIDES[side]])
-            if keep is None:
-                kept.append(segment)
-            elif keep.any():
-                kept.append(opened(segment, side, self.spec.layout).where(keep).segment(side, self.spec.layout))
-        self.store.replace(kept)
+        self.store.replace(list(without(self.store, ignored, self.spec.layout)))
 
     # --- rows --------------------------------------------------------------------------------------
 

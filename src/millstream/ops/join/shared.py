@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
 from millstream.core.promise.near import Near, Reach
 from millstream.kernels.key_hash import any_null, key_hash
@@ -23,7 +24,7 @@ from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
 from millstream.ops.join.begun import meet_kept
 from millstream.ops.join.brought import LONE, brought, packed, take_over
-from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy
+from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy, without
 from millstream.ops.join.route_pairs import BITS, Router, satisfying
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
 from millstream.ops.join.shared_spec import JoinReader, SharedSpec
@@ -258,6 +259,10 @@ class SharedJoin(Operator):
         else:
             left = held if wanted is None or wanted.all() else held.where(wanted)
             self.store.segments[place] = left.segment(side, self.layout)
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows of each side that it keeps."""
+        self.store.replace(list(without(self.store, ignored, self.layout)))
 
     # --- progress ----------------------------------------------------------------------------------
 

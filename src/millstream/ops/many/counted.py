@@ -20,8 +20,8 @@ from millstream.kernels.ordering import sorted_rows
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.join.leaving import gathered
 from millstream.ops.many.join import ManyJoin
+from millstream.ops.many.keyed_runs import KeyedRun, hashed, merged
 from millstream.ops.many.probe import Bound, Probe
-from millstream.ops.many.runs import KeyedRun, hashed, merged
 from millstream.ops.many.views import View
 from millstream.state.store import Segment
 

@@ -21,11 +21,11 @@ from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
 from millstream.ops.guard import wanted
 from millstream.ops.join.leaving import gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
-from millstream.ops.many import order
-from millstream.ops.many.order import Fans
+from millstream.ops.many import join_order
+from millstream.ops.many.join_order import Fans
+from millstream.ops.many.keyed_runs import KeyedRun, hashed, name_of, opened, tidy
+from millstream.ops.many.many_spec import ManySpec
 from millstream.ops.many.probe import Bound, Probe, ruled_out
-from millstream.ops.many.runs import KeyedRun, hashed, name_of, opened, tidy
-from millstream.ops.many.spec import ManySpec
 from millstream.ops.many.views import View
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
@@ -141,7 +141,7 @@ class ManyJoin(Operator):
     def order_of(self, port: int) -> Sequence[int]:
         """In which order rows of a port probe the other streams in this epoch."""
         if port not in self._orders:
-            self._orders[port] = order.choose(self.spec, self.elsewhere or self.known(), port)
+            self._orders[port] = join_order.choose(self.spec, self.elsewhere or self.known(), port)
         return self._orders[port]
 
     def known(self) -> Fans:

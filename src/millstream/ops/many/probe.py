@@ -16,8 +16,8 @@ from millstream.core.expression import Expression
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.pairs import BLOCK, between
 from millstream.kernels.same import same
-from millstream.ops.many.order import Fans
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.join_order import Fans
+from millstream.ops.many.many_spec import ManySpec
 from millstream.ops.many.views import View
 
 Bound = Mapping[int, np.ndarray]

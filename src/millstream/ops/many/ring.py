@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.ops.many.join import ManyJoin
-from millstream.ops.many.order import Fans
+from millstream.ops.many.join_order import Fans
+from millstream.ops.many.keyed_runs import KeyedRun, hashed
 from millstream.ops.many.probe import Bound, Probe
-from millstream.ops.many.runs import KeyedRun, hashed
 from millstream.ops.many.views import View
 
 Fresh = Mapping[int, KeyedRun]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from millstream.ops.many.runs import KeyedRun
+from millstream.ops.many.keyed_runs import KeyedRun
 
 
 class View:

@@ -19,7 +19,7 @@ from millstream.ops.panes.growing import GrowingPart
 from millstream.ops.panes.lifted import BITS, Lifted, bitmap, lifting
 from millstream.ops.panes.part import PanePart
 from millstream.ops.panes.parts import Part, parts_of
-from millstream.ops.panes.spec import Reader, StoreSpec
+from millstream.ops.panes.store_spec import Reader, StoreSpec
 from millstream.ops.windowing.base import as_bundle, as_segment
 from millstream.state.store import Segment, Store
 
@@ -223,7 +223,7 @@ class PaneStore(Operator):
         """Groups that none of its readers asks for, in each part that tells them apart."""
         for part in self.parts:
             if isinstance(part, PanePart):
-                part.forget_groups(ignored)
+                part.forget(ignored)
         self._reflect()
 
     def _reflect(self) -> None:

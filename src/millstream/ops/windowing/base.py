@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.core.domain import BOTTOM, END
 from millstream.core.feedback import Records
+from millstream.core.pattern import ANY, Between, From, Pattern, UpTo, ValuePattern
 from millstream.core.progress import Progress
 from millstream.core.promise.windows import promised
 from millstream.kernels.aggregates.parts.failed import ERROR, VALUE, marked
@@ -21,7 +22,7 @@ from millstream.ops.operator import Operator, group_bounds, says_of_groups
 from millstream.state.store import Segment
 
 if TYPE_CHECKING:
-    from millstream.ops.windowing.spec import Spec
+    from millstream.ops.windowing.aggregate_spec import Spec
 
 # Segments are merged into one when there are more than this many: an epoch adds one at most.
 MANY = 8
@@ -86,16 +87,30 @@ class WindowOperator(Operator):
     def _segment(self, bundle: Bundle) -> Segment:
         return as_segment(bundle)
 
-    def forget_groups(self, ignored: Mapping[int, Records]) -> None:
-        """Drop the partials of groups that nobody asks for. Ranges of the attribute are left to punctuation."""
-        records = [one for one in ignored.get(0, ()) if one.attributes.keys() <= set(self.spec.groups)]
+    def reaches(self, key: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The ticks that rows of cells can have: from, and up to; None if cells do not tell."""
+        return None
+
+    def forget(self, ignored: Mapping[int, Records]) -> None:
+        """Drop the partials of groups that nobody asks for, or of those of them that lie in a range of ticks."""
+        names = {*self.spec.groups, self.spec.attribute}
+        records = [one for one in ignored.get(0, ()) if one.attributes.keys() <= names]
         if not records or not self.store.segments or not self._mergeable():
             return
         merged = self.partials.merge(self.bundles())
-        keep = wanted(tuple(records), merged.groups)
-        if keep is not None:
-            bags = {i: keep[self.partials.group_of(merged, bag)] for i, bag in merged.bundle.bags.items()}
-            left = select(merged, keep[merged.group], bags)
+        drop = np.zeros(len(merged.key), dtype=np.bool_)
+        for one in records:
+            parts = dict(one.attributes)
+            ticks = parts.pop(self.spec.attribute, ANY) if self.spec.attribute not in self.spec.groups else ANY
+            within = _within(ticks, self.reaches(merged.key), len(drop))
+            others = wanted((Pattern(parts),), merged.groups) if parts and within.any() else None
+            if not parts:
+                drop |= within
+            elif others is not None:
+                drop |= within & ~others[merged.group]
+        if drop.any():
+            bags = {i: ~drop[self.partials.cells_of(merged, bag)] for i, bag in merged.bundle.bags.items()}
+            left = select(merged, ~drop, bags)
             self.store.replace([self._segment(left)] if left.fixed.num_rows else [])
 
     def promises(self) -> Progress:
@@ -105,6 +120,24 @@ class WindowOperator(Operator):
     def promised(self, now: Progress) -> Progress:
         """What progress of the input gives."""
         return promised(self.spec.shape, now)
+
+
+def _within(said: ValuePattern, reach: tuple[np.ndarray, np.ndarray] | None, number: int) -> np.ndarray:
+    """Which cells have only rows that match what is said of the attribute."""
+    if said == ANY:
+        return np.ones(number, dtype=np.bool_)
+    if reach is None:
+        return np.zeros(number, dtype=np.bool_)
+    low, high = reach
+    match said:
+        case UpTo(bound):
+            return np.less_equal(high, bound)
+        case From(bound):
+            return np.greater_equal(low, bound)
+        case Between(start, end):
+            return (low >= start) & (high <= end)
+        case _:
+            return np.zeros(number, dtype=np.bool_)
 
 
 def answered(operator: Operator, table: pa.Table) -> pa.Table:

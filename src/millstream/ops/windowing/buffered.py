@@ -6,11 +6,15 @@ partials are large; every row is reduced once for each time its windows close.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.core.feedback import Records
 from millstream.kernels.partials import KEY, Merged
+from millstream.ops.guard import wanted
 from millstream.ops.windowing.paned import Paned
 from millstream.state.store import Segment
 
@@ -34,6 +38,17 @@ class Buffered(Paned):
                 ends = pc.min_max(table[KEY])
                 segments.append(Segment({"rows": table}, ends["min"].as_py(), ends["max"].as_py()))
         self.store.replace(segments)
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """Rows, by the columns that are held of them."""
+        names = set(self.spec.columns)
+        records = tuple(one for one in ignored.get(0, ()) if one.attributes.keys() <= names)
+        held = [segment.tables["rows"] for segment in self.store.segments]
+        rows = pa.concat_tables(held) if held and records else None
+        keep = None if rows is None else wanted(records, rows)
+        if rows is not None and keep is not None:
+            self.store.replace([])
+            self._hold([rows.filter(pa.array(keep)).combine_chunks()])
 
     def _merged(self) -> Merged:
         # Rows are held by pane, so that lifting them when a window closes is what `Paned` does when they come.

@@ -17,8 +17,8 @@ from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
 from millstream.kernels.sliding import PanedShape, expand
 from millstream.ops.operator import says_of_groups
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator, clip, select
-from millstream.ops.windowing.spec import Spec
 
 _EMPTY = 4
 """Windows for each pane that has rows, beyond which they are mostly empty."""
@@ -71,7 +71,12 @@ class Paned(WindowOperator):
     def purge(self, ignored: Mapping[int, Records]) -> None:
         """Groups that nobody asks for; not where totals are carried on that have their panes in them."""
         if type(self) is Paned:
-            self.forget_groups(ignored)
+            self.forget(ignored)
+
+    def reaches(self, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The extent of a pane."""
+        low = self.base + key * self.pane
+        return low, low + self.pane
 
     def _close(self, before: GroupBounds, now: GroupBounds) -> list[pa.Table]:
         """Answer the windows that end between two bounds, and forget the panes no open window reaches."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress, meet
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.base import WindowOperator
@@ -55,6 +56,12 @@ class Several(Operator):
         super().resume(progress)
         for part in self.parts:
             part.resume(progress)
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """In each part."""
+        for part in self.parts:
+            part.purge(ignored)
+        self._reflect()
 
     def promises(self) -> Progress:
         """What every part promises."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM, END
+from millstream.core.feedback import Records
 from millstream.core.flush import Flush
 from millstream.core.progress import Progress
 from millstream.core.window import Landmark, Sliding
@@ -62,6 +63,11 @@ class Smoothed(Operator):
     def holds(self) -> bool:
         """Are there rows that could leave?"""
         return bool(self._held.segments or self._going)
+
+    def purge(self, ignored: Mapping[int, Records]) -> None:
+        """What is not complete; what is held back is looked at when it leaves."""
+        self.inner.purge(ignored)
+        self._reflect()
 
     def receive(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
         """Partials are as good as rows: the groups they are of have got another row."""

@@ -16,8 +16,8 @@ from millstream.core.progress import Progress
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, Bundle, Lowered, Merged
 from millstream.kernels.sliding import expand
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator, select
-from millstream.ops.windowing.spec import Spec
 
 
 class ByWindow(WindowOperator):
@@ -95,9 +95,14 @@ class Wid(ByWindow):
         return []
 
     def purge(self, ignored: Mapping[int, Records]) -> None:
-        """Groups that nobody asks for; a subclass may keep them in other forms, too."""
+        """Groups and windows that nobody asks for; a subclass may keep them in other forms, too."""
         if type(self) is Wid:
-            self.forget_groups(ignored)
+            self.forget(ignored)
+
+    def reaches(self, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The extent of a window."""
+        end = self.window.base + (key + 1) * self.window.slide
+        return end - self.window.size, end
 
     def closed(self, merged: Merged, bounds: np.ndarray) -> np.ndarray:
         """Windows below the first that the bound leaves open."""

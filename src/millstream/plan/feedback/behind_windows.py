@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from millstream.core.feedback import NOTHING, Response
 from millstream.core.pattern import ANY, From, Pattern, UpTo, ValuePattern, value_meet
-from millstream.core.window import WINDOW_COLUMNS
+from millstream.core.window import WINDOW_COLUMNS, Sliding
 
 if TYPE_CHECKING:
     from millstream.plan.nodes.aggregate import Aggregate
@@ -84,6 +86,32 @@ def _always_there(node: Node, column: str) -> bool:
         return False
     found = node.copied(column)
     return bool(found) and all(_always_there(below, name) for below, name in found)
+
+
+def dooms(node: Aggregate, ignored: Pattern, arguments: Mapping[str, pa.DataType | None]) -> bool:
+    """Is a partial answer that matches sure to match when it is complete?
+
+    Counts and maxima never fall, minima never rise, and sums do not fall if no value is negative. Windows must not
+    overlap: the rows of a group and window can then be left out by themselves. `arguments` are types, by aggregate.
+    """
+    (window, *others) = node.windows
+    if others or not isinstance(window, Sliding) or window.size != window.slide or node.flush is not None:
+        return False
+    calls = {one.name: one.call.function for one in node.aggregates}
+    values = {name: value for name, value in ignored.attributes.items() if name in calls}
+    return bool(values) and all(
+        isinstance(value, UpTo if calls[name] == "min" else From) and _monotone(calls[name], arguments[name])
+        for name, value in values.items()
+    )
+
+
+def _monotone(function: str, kind: pa.DataType | None) -> bool:
+    """Does an aggregate only move one way? A maximum of floats may still become NaN."""
+    if function == "max":
+        return kind is not None and not pa.types.is_floating(kind)
+    if function == "sum":
+        return kind is not None and pa.types.is_unsigned_integer(kind)
+    return function in ("count", "min")
 
 
 def argument_of(arguments: Mapping[str, tuple[str, ...]]) -> str | None:

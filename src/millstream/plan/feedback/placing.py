@@ -47,6 +47,8 @@ class Guarded:
     """Rows that it makes and does not let go."""
     ignored: dict[int, Records] = field(default_factory=dict[int, Records])
     """By port: all that it has no use for, whoever drops it; what it holds of that it can forget."""
+    sweeps: Records = ()
+    """Of those, the ones by which partial answers are doomed already."""
     unsettled: Unsettled = field(default_factory=dict[Pattern, str])
     """Those by which results lose rows."""
 
@@ -97,7 +99,7 @@ def _relayed(
     for node in reversed(every):
         told = heard[id(node)]
         all_ignore = reduce(common, told) if told and all(told) else ()
-        records = compact([*all_ignore, *lingering.get(id(node), ())])
+        records = compact([*lingering.get(id(node), ()), *all_ignore])
         knob = knobs(node)
         out[id(node)] = {one: node.responds(one) for one in records}
         # Without a guard of its own, a node that makes results of several rows would make wrong ones of some of them.
@@ -146,6 +148,7 @@ def _guarded(node: Node, found: Mapping[Pattern, Response], clean: Mapping[int, 
             guarded.unsettled[record] = response.settles
     guarded.inputs = {port: compact(records) for port, records in guarded.inputs.items()}
     guarded.output = compact(out)
+    guarded.sweeps = tuple(one for one in out if node.dooms(one))
     return guarded
 
 

@@ -233,6 +233,14 @@ class Aggregate(Unary):
         argument = behind_windows.argument_of({one.name: one.arguments for one in self.aggregates})
         return behind_windows.responds(self, ignored, self.input, argument)
 
+    def dooms(self, ignored: Pattern) -> bool:
+        """If its aggregates only move one way."""
+        kinds = {one.name: self._argument(one) for one in self.aggregates}
+        return behind_windows.dooms(self, ignored, kinds)
+
+    def _argument(self, one: AggregateColumn) -> pa.DataType | None:
+        return self.input.schema.field(one.arguments[0]).type if one.arguments else None
+
     def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
         """A window begins no later than its rows, and ends no later than its length after them."""
         return self.ahead_of(self.input, column, high)

@@ -104,6 +104,10 @@ class Answers(Unary):
         found = {one.name: self.input.aggregates[place].arguments for one, place in places}
         return behind_windows.responds(self.of, ignored, self.input, behind_windows.argument_of(found))
 
+    def dooms(self, ignored: Pattern) -> bool:
+        """As the aggregate."""
+        return self.of.dooms(ignored)
+
     def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
         """The aggregate's."""
         return self.of.ahead_of(self.input, column, high)

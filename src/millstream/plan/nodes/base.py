@@ -199,6 +199,10 @@ class Node(ABC):
         """
         return NOTHING
 
+    def dooms(self, ignored: Pattern) -> bool:
+        """Is a partial answer that matches sure to match when it is complete? Then nobody needs to complete it."""
+        return False
+
     def ahead(self, column: str, high: Callable[[Source], int]) -> int | None:
         """A tick that a column of no row that came so far reaches, from the greatest of each stream.
 

@@ -78,11 +78,19 @@ class Distinct(Passing):
         """Only by the columns that tell rows apart: by another one, a later row would pass for the first.
 
         If rows have other columns, one of which the first has not come would let a later one pass for it. What was
-        seen stays: without it, a row would leave twice if the feedback is withdrawn.
+        seen is forgotten only if it is known which rows may have been: these stay ignored when the feedback is
+        withdrawn, or they would leave twice.
         """
         if not ignored.attributes.keys() <= set(self.columns):
             return NOTHING
-        return row_by_row(ignored) if set(self.columns) >= set(self.schema.names) else self.by_groups(ignored)
+        if self.forgets:
+            return self.by_groups(ignored)
+        return row_by_row(ignored) if set(self.columns) >= set(self.schema.names) else NOTHING
+
+    @property
+    def forgets(self) -> bool:
+        """Is it known up to where rows have come, by a column that tells them apart?"""
+        return self.by_groups(Pattern()).settles is not None
 
     def needs(self, needed: set[str]) -> set[str]:
         """What is asked for, and its columns."""

@@ -223,10 +223,14 @@ class Join(TwoSided):
         A conjunction over columns of both sides cannot be taken apart. Where rows without a partner leave, only those
         of their own side may be missing: a partner that did not come would make others look as if they had none.
         """
+        inputs = self.at_sides(ignored)
+        return Response(inputs=inputs, whole=bool(inputs))
+
+    def at_sides(self, ignored: Pattern) -> dict[int, Pattern]:
+        """What is said of pairs in the columns of each side that may lose the rows of which they are made."""
         sides = {"inner": (0, 1), "right": (1,), "full": ()}.get(self.how, (0,))
         found = {side: ignored.renamed(self._at_side(side)) for side in sides}
-        inputs = {side: below for side, below in found.items() if below is not None}
-        return Response(inputs=inputs, whole=bool(inputs))
+        return {side: below for side, below in found.items() if below is not None}
 
     def _at_side(self, side: int) -> dict[str, str]:
         """By column that leaves: what it is on a side, or is equal to there in every pair."""

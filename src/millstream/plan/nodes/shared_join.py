@@ -13,6 +13,8 @@ from millstream.core.contract.join_form import Join as JoinForm
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain
 from millstream.core.expression import Expression
+from millstream.core.feedback import NOTHING, Response
+from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
 from millstream.core.promise.near import Near, Reach
 from millstream.plan.cost import Choice
@@ -178,6 +180,24 @@ class SharedJoin(TwoSided):
         """Nothing: each reading promises for itself."""
         return Progress()
 
+    def responds(self, ignored: Pattern) -> Response:
+        """What all readings say of the rows of a side, in the names that `Matches` gives to columns; no row leaves."""
+        kinds = {name.partition(":")[0] for name in ignored.attributes}
+        sides = [side for side in (0, 1) if _SIDES[1 - side] not in kinds]
+        found = {side: ignored.renamed(self._columns(side)) for side in sides}
+        return Response(inputs={side: below for side, below in found.items() if below is not None}, whole=True)
+
+    def _columns(self, side: int) -> dict[str, str]:
+        """By name of a column among all readings: what it is on a side."""
+        own = {f"{_SIDES[side]}:{name}": name for name in self.inputs[side].schema.names}
+        return own | {name: pair[side] for name, pair in self.shared().items()}
+
+    def shared(self) -> dict[str, tuple[str, str]]:
+        """Columns that may be equal in every pair, keys and times, by their name among all readings."""
+        times = self.times()
+        pairs = [*self.keys, *([times] if times is not None else [])]
+        return {f"both:{i}": (left, right) for i, (left, right) in enumerate(pairs)}
+
     def says(self) -> Iterator[Any]:
         """All that decides the answers and the state."""
         yield from (self.name, self.keys, self.domain, self.predicates, self.sharing)
@@ -238,6 +258,23 @@ class Matches(Unary):
     def outgoing(self, incoming: Sequence[Promises], out: Scheme, *, ends: bool) -> Promises:
         """The join's."""
         return self.reading.join.outgoing(incoming, out, ends=ends)
+
+    def responds(self, ignored: Pattern) -> Response:
+        """As the join, of the rows that reach the store; the store leaves out what all its readings ignore.
+
+        Columns are named by their side, and those that both sides have by their place.
+        """
+        store = self.input
+        assert isinstance(store, SharedJoin)
+        found = self.reading.join.at_sides(ignored)
+        if len(found) == len(_SIDES):
+            names = {pair[0]: name for name, pair in store.shared().items()}
+            below = found[0].renamed(names)
+            return NOTHING if below is None else Response(inputs={0: below})
+        for side, said in found.items():
+            named = said.renamed({name: f"{_SIDES[side]}:{name}" for name in said.attributes})
+            return NOTHING if named is None else Response(inputs={0: named})
+        return NOTHING
 
     def promised(self, inputs: Sequence[Progress]) -> Progress:
         """The join's, from both sides."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.many_spec import ManySpec
 from millstream.plan import nodes
 
 

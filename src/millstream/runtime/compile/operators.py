@@ -26,7 +26,7 @@ from millstream.ops.union import Union
 from millstream.plan import nodes
 from millstream.runtime.compile.join_specs import join_spec, shared_spec
 from millstream.runtime.compile.many_specs import many_spec
-from millstream.runtime.compile.registry import Note, make_operator, make_window_operator, operator_of
+from millstream.runtime.compile.operator_registry import Note, make_operator, make_window_operator, operator_of
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.compile.window_kinds import spec_of
 
@@ -68,7 +68,7 @@ def _compute(node: nodes.Compute, _: Note) -> Operator:
 
 @operator_of(nodes.Distinct)
 def _distinct(node: nodes.Distinct, _: Note) -> Operator:
-    return Distinct(node.columns, ordered_columns(node.schema))
+    return Distinct(node.columns, ordered_columns(node.schema), forgets=node.forgets)
 
 
 @operator_of(nodes.Sort)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def plain_program(host: DurableHost, plan: Plan) -> Program:
     """The queries as each would be computed by itself."""
     read = {source.name for query in host.queries.values() for source in nodes.sources(query.node)}
-    targets = [Target(q.name, plan[q.name], for_workers(q, read)) for q in host.queries.values()]
+    targets = [Target(q.name, plan[q.name], for_workers(q, read), q.finals) for q in host.queries.values()]
     return Program(targets, host.partitions)
 
 
@@ -100,7 +100,7 @@ def change_queries(host: DurableHost, kept: Mapping[str, HostQuery], change: Cha
 
 def _program(plain: Program, shared: Shared, key_of: Mapping[int, str]) -> Program:
     """The program that runs, with the names under which its nodes keep state."""
-    targets = [Target(t.name, shared.plan[t.name], t.sinks, t.node) for t in plain.targets]
+    targets = [Target(t.name, shared.plan[t.name], t.sinks, t.finals, t.node) for t in plain.targets]
     program = Program(targets, plain.partitions)
     program.keys = [""] * len(program.nodes)
     for i, node in enumerate(program.nodes):
@@ -156,7 +156,8 @@ def _join_standing(ledger: Ledger, program: Program) -> JoinStanding:
         known = {source.name for source in nodes.sources(store)} <= ledger.streams.keys()
         return Stops(program, ledger).before[program.index[id(store)]] if known else [Progress(), Progress()]
 
-    return JoinStanding(fresh=ledger.sequence < 0, kept=ledger.joins, high=came, progress=progress)
+    short = bool(ledger.feedback.get("heeded"))
+    return JoinStanding(fresh=ledger.sequence < 0, kept=ledger.joins, high=came, progress=progress, short=short)
 
 
 def _standing(ledger: Ledger, program: Program, begun: Callable[[nodes.Panes], list[int]]) -> Standing:

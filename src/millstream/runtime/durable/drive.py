@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from millstream.runtime.batch import Batch
+from millstream.runtime.durable.heeding import skip
 from millstream.runtime.durable.jobs import Arrivals
 from millstream.runtime.outputs.handed import HandedOn
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
@@ -69,6 +70,7 @@ class Drive:
         One that has none is asked no more in this run or, in a run that goes on, the next time.
         """
         out: dict[str, Batch] = {}
+        skip(self.host)
         for name, source in self.host.held_sources().items():
             if isinstance(source, HandedOn):
                 batch = source.read(self.host.storage, self.host.ledger.handed.get(name, ()))

@@ -32,15 +32,15 @@ from millstream.runtime.durable.deliver import deliver, tidy
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
-from millstream.runtime.durable.heeding import guards_in_force
+from millstream.runtime.durable.epoch_report import progress_report, rows_by_stream
+from millstream.runtime.durable.heeding import demanded, guards_in_force
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.ledger import Ledger, StreamLedger
 from millstream.runtime.durable.migrate import held_by, renamed
-from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
-from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.ended_streams import refuse_rows, refuse_start
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders
@@ -287,7 +287,7 @@ class DurableHost(NoFrames, Changing):
             self.ledger.handed.pop(name, None)
         self.take_in(order, reports)
         self.took(arrivals)
-        self.commit(leaving(reports), epoch)
+        self.commit([*leaving(reports), *demanded(self, order)], epoch)
         self._took(supplied)
         report(progress_report(self, sum(came.values()), phases.seconds))
         if isinstance(trigger, Every):
@@ -333,7 +333,6 @@ class DurableHost(NoFrames, Changing):
         stops = Stops(self.program, self.ledger)
         now, self._told = stops.now(target, let)
         judged = {name: one.known for name, one in self.stream_ledgers().items()}
-        index = {key: i for i, key in enumerate(self.program.keys)}
         names = [table.name for target in self.program.targets for table in nodes.tables(target.node)]
         sequence = self.ledger.sequence + 1
         self.ledger.tables = self.table_files.versions(dict.fromkeys(names), self.ledger.tables, sequence)
@@ -349,15 +348,21 @@ class DurableHost(NoFrames, Changing):
             let=let,
         )
         order.guards, order.fresh = guards_in_force(self)
+        self.give_state(order)
+        self._target = dict(target)
+        self._under_way = order.sequence
+        return order
+
+    def give_state(self, order: Order) -> None:
+        """Have tasks know all that operators keep."""
+        index = {key: i for i, key in enumerate(self.program.keys)}
+        order.state, order.facts = {}, {}
         for segment in self.ledger.segments:
             if segment.operator in index:
                 order.state.setdefault((index[segment.operator], segment.partition), []).append(segment)
         for key, parts in self.ledger.facts.items():
             if key in index:
                 order.facts |= {(index[key], partition): facts for partition, facts in parts.items()}
-        self._target = dict(target)
-        self._under_way = order.sequence
-        return order
 
     def take_in(self, order: Order, reports: list[Report]) -> None:
         """Let the ledger learn what the tasks of a step reported."""

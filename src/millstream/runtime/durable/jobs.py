@@ -13,6 +13,7 @@ from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, Report
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.task import Arrived, enter, meet_at
+from millstream.runtime.tasks.unread import of_batches
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class LocalJobs:
         parcels: list[Parcel] = []
         for task, (name, rows, bad) in enumerate(slices(arrivals.local, program.partitions)):
             parcels += enter(program, order, {name: (rows, bad)}, task)
-        return self._met(program, order, parcels)
+        return [*self._met(program, order, parcels), *of_batches(program, arrivals.local)]
 
     def take(self, program: Program, order: Order, arrived: Arrived, local: Mapping[str, Batch]) -> list[Report]:
         """As `step`, for rows that somebody else has read, beside those that the driver has."""

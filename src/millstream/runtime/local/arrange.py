@@ -68,14 +68,23 @@ class Arranged:
         """The plan of these queries beside those that run, with leases that are not settled."""
         return self._shared(self._plain({**_left(self.written, gone), **asked}, gone), self.leases, fresh=fresh)
 
-    def changed(self, new: Mapping[str, HostQuery], gone: Sequence[str], *, fresh: bool) -> Arranged:
-        """With other queries. Those that stay go on as they are; new ones begin with what stores have for them."""
+    def changed(
+        self, new: Mapping[str, HostQuery], gone: Sequence[str], *, fresh: bool, short: bool = False
+    ) -> Arranged:
+        """With other queries. Those that stay go on as they are; new ones begin with what stores have for them.
+
+        Stores that are `short` have left out rows that those who read them ignored.
+        """
         queries = {**_left(self.queries, gone), **new}
         written = {**_left(self.written, gone), **{name: query.node for name, query in new.items()}}
         plan = self._plain(written, gone)
         shared = self._shared(plan, self.leases, fresh=fresh)
         begun = JoinStanding(
-            fresh=fresh, kept=self.joins, high=self._came, progress=lambda store: self._both_promised(store, shared)
+            fresh=fresh,
+            kept=self.joins,
+            high=self._came,
+            progress=lambda store: self._both_promised(store, shared),
+            short=short,
         )
         of_joins, joins = settle_joins(shared, self.leases, begun, distributed=False)
         standing = Standing(

@@ -40,6 +40,8 @@ def step(
             bad = [(one.raw, one.reason) for one in batch.unreadable]
             rows, found = admit(node, ingest, batch.rows, bad, out)
             graph.push(vertex, rows, out.deliver)
+            if batch.unread is not None:
+                ingest.pass_over(batch.unread.rows, batch.unread.high)
             marked = [*found, *batch.punctuations]
         supplied[node.name] = (vertex, marked)
     for name, (vertex, given) in supplied.items():

@@ -12,6 +12,7 @@ from millstream.core.progress import Progress
 from millstream.ops.guard import Guards
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
+from millstream.ops.sweep import doomed, doomed_in_store
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
@@ -122,6 +123,21 @@ class Graph:
         speaking = {name(one.node): one.operator for one in self.vertices.values() if one.operator.speaks}
         ignored = {key: operator.ignores() for key, operator in speaking.items()}
         return ignored, {key: operator.desires() for key, operator in speaking.items()}
+
+    def doomed(self, name: Callable[[nodes.Node], str]) -> dict[str, Records]:
+        """By name of a node: partial results of its operator that can only become such as nobody reads."""
+        out: dict[str, Records] = {}
+        for vertex in self.vertices.values():
+            guards = vertex.operator.guards
+            if guards is None or not guards.sweeps:
+                continue
+            if (outlet := vertex.node.reads_outlet()) is None:
+                found = doomed(vertex.operator, guards.sweeps, guards.groups)
+            else:
+                asked = {outlet: (guards.sweeps, guards.groups)}
+                found = doomed_in_store(vertex.inputs[0].operator, asked, lambda _, rows: [rows]).get(outlet, ())
+            out |= {name(vertex.node): found} if found else {}
+        return out
 
     def guard(self, guards_of: Callable[[nodes.Node], Guards | None]) -> None:
         """Have operators leave out other rows from now on; what they hold of those that are new they forget."""

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.domain import BOTTOM
+from millstream.core.feedback import Records
 from millstream.core.generator import high_of
 from millstream.core.progress import Progress
 from millstream.ops.guard import desired_first
@@ -24,20 +25,23 @@ from millstream.plan.plan import Plan
 from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
-from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.ended_streams import refuse_rows, refuse_start
 from millstream.runtime.feedback import FeedbackLoop, Scene
 from millstream.runtime.local.arrange import Arranged
+from millstream.runtime.local.demanded import demanded
 from millstream.runtime.local.epoch import step
 from millstream.runtime.local.graph import Graph
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outcome import Outcome
 from millstream.runtime.outputs.folders import claim_folders, finish
 from millstream.runtime.outputs.handed import HandedOn, ending
-from millstream.runtime.outputs.side import late_table, rejected_table
+from millstream.runtime.outputs.side import flagged, late_table, rejected_table
 from millstream.runtime.punctuate import UserPunctuation, bind_punctuations
 from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.metrics import Accounts, operator_metrics
 from millstream.runtime.reports.report import made, of_stores, of_stream
+from millstream.runtime.sources.file_source import FileSource
+from millstream.runtime.sources.skipping import Skips
 from millstream.runtime.tables import Tables
 from millstream.runtime.trigger import AvailableNow, Every, Once, Trigger, wait_until
 
@@ -90,7 +94,7 @@ class LocalHost(NoFrames):
         if self.begun:
             claim_folders([*kept.values(), *change.add], {**self.sources, **change.sources}, self.id)
         new = {query.name: query for query in change.add}
-        self.arranged = self.arranged.changed(new, gone, fresh=not self.epoch)
+        self.arranged = self.arranged.changed(new, gone, fresh=not self.epoch, short=self.feedback.heeded)
         self.sources.update(change.sources)
         read = {node.name for query in self.queries.values() for node in nodes.sources(query.node)}
         for name in self.sources.keys() - read:
@@ -103,7 +107,7 @@ class LocalHost(NoFrames):
 
     def _hear(self) -> None:
         """An epoch is over: operators may have found out what they ignore, and feedback may have done its work."""
-        news = self.feedback.hear(*self.graph.found(self.arranged.name))
+        news = self.feedback.hear(*self.graph.found(self.arranged.name), self.graph.doomed(self.arranged.name))
         if (self.feedback and self.feedback.expire(self._scene(), self.epoch)) or news:
             self._guard()
 
@@ -223,6 +227,8 @@ class LocalHost(NoFrames):
         """
         out: dict[str, Batch] = {}
         self._taken = {}
+        if self.feedback or self.feedback.guarded:
+            self._skip()
         for name, source in self.sources.items():
             if name not in self._readers:
                 self._readers[name] = source.batches()
@@ -236,10 +242,18 @@ class LocalHost(NoFrames):
                 rows = source.schema.empty_table() if batch is None else batch.rows
                 bad = () if batch is None else batch.unreadable
                 more = () if batch is None else batch.punctuations
-                batch = Batch(rows, bad, [*more, *given])
+                batch = Batch(rows, bad, [*more, *given], None if batch is None else batch.unread)
             if batch is not None:
                 out[name] = batch
         return out
+
+    def _skip(self) -> None:
+        """Have files tell what need not be read of them."""
+        for vertex, ingest in self.graph.ingests():
+            assert isinstance(vertex.node, nodes.Source)
+            source = self.sources.get(vertex.node.name)
+            if isinstance(source, FileSource):
+                source.skips = Skips.of(vertex.node, ingest.guards, ingest.progress[0])
 
     def _epoch(
         self,
@@ -260,6 +274,8 @@ class LocalHost(NoFrames):
         stepped = time.monotonic()
         for query in self.queries.values():
             self._deliver(query, outcome)
+        if self.feedback.sent and (asked := self.feedback.demands()):
+            self._answer(asked)
         durations = {"step": stepped - began, "deliver": time.monotonic() - stepped}
         rows = sum(batch.rows.num_rows + len(batch.unreadable) for batch in batches.values())
         told = self.progress(rows, durations, self.epoch)
@@ -273,12 +289,22 @@ class LocalHost(NoFrames):
             rows = desired_first(pa.concat_tables(tables), self.graph.at(query.node).operator.guards)
             query.rows_out += rows.num_rows
             _write(query.sinks, rows, self.epoch)
+            if query.finals:
+                _write(query.partial, flagged(rows, self.epoch, final=True), self.epoch)
         late = late_table(query.node, outcome, self.epoch)
         if late is not None:
             _write(query.late, late, self.epoch)
         rejected = rejected_table(query.node, outcome, self.epoch)
         if rejected is not None:
             _write(query.rejected, rejected, self.epoch)
+
+    def _answer(self, asked: Mapping[str, Records]) -> None:
+        """Deliver what is demanded, partial as it is."""
+        queries = [self.queries[name] for name in asked]
+        records = {id(query.node): asked[query.name] for query in queries}
+        found = demanded(self.graph, records, {id(query.node): query.node for query in queries})
+        for query in queries:
+            _write(query.partial, flagged(found[id(query.node)], self.epoch, final=False), self.epoch)
 
     def _known(self) -> dict[str, Progress]:
         """By stream: what it has promised so far."""

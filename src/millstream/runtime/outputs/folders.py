@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millstream.core.errors import SinkError
 from millstream.plan import nodes
-from millstream.runtime.outputs.side import late_schema, rejected_schema
+from millstream.runtime.outputs.side import flagged_schema, late_schema, rejected_schema
 from millstream.runtime.query import HostQuery
 from millstream.runtime.sinks.folder import FolderSink
 from millstream.runtime.sinks.owner import Owner, shown
@@ -86,7 +86,9 @@ def finish(queries: Iterable[HostQuery]) -> None:
 def schemas(query: HostQuery) -> dict[str, pa.Schema]:
     """The columns of each output."""
     streams = nodes.sources(query.node)
-    return {"results": query.node.schema, "late": late_schema(streams), "rejected": rejected_schema(streams)}
+    late, rejected = late_schema(streams), rejected_schema(streams)
+    partial = flagged_schema(query.node.schema)
+    return {"results": query.node.schema, "late": late, "rejected": rejected, "partial": partial}
 
 
 def _said(query: HostQuery, output: str) -> str:

@@ -1,4 +1,4 @@
-"""The two side outputs: late rows with the punctuation that ruled them out, rejected rows with the reason."""
+"""The side outputs: late rows with their punctuation, rejected rows with the reason, and results that are partial."""
 
 from __future__ import annotations
 
@@ -14,6 +14,26 @@ if TYPE_CHECKING:
 
 LATE_COLUMNS = (("punctuation", pa.string()), ("epoch", pa.int64()))
 REJECTED_COLUMNS = (("reason", pa.string()), ("raw", pa.string()), ("epoch", pa.int64()))
+
+
+FLAG_COLUMNS = (("is_final", pa.bool_()), ("epoch", pa.int64()))
+
+
+def flagged_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns of the results, then whether the row is final, and the epoch that it left in."""
+    return pa.schema([*schema, *(pa.field(name + "_" * (name in schema.names), kind) for name, kind in FLAG_COLUMNS)])
+
+
+def flagged(rows: pa.Table, epoch: int, *, final: bool) -> pa.Table:
+    """Results with their flag.
+
+    >>> flagged(pa.table({"n": [3]}), 7, final=False).to_pylist()
+    [{'n': 3, 'is_final': False, 'epoch': 7}]
+    """
+    more = [
+        pa.array([value] * rows.num_rows, kind) for value, (_, kind) in zip((final, epoch), FLAG_COLUMNS, strict=True)
+    ]
+    return pa.Table.from_arrays([*rows.columns, *more], schema=flagged_schema(rows.schema))
 
 
 def late_schema(sources: Sequence[nodes.Source]) -> pa.Schema:

@@ -133,6 +133,8 @@ class JoinStanding:
     """The tick above the greatest that has come, of a node's rows and a column; BOTTOM: none; None: nobody knows."""
     progress: Callable[[nodes.TwoSided], Sequence[Progress]]
     """What both sides have been promised."""
+    short: bool = False
+    """Have rows been left out, because those who read a store ignored them? Others cannot begin with what is left."""
 
 
 def settle_joins(
@@ -146,13 +148,14 @@ def settle_joins(
     kept: KeptJoins = {}
     for one in _joins(shared):
         lease, old = shared.leases[one.key], standing.kept.get(shared.leases[one.key].store)
+        there = None if standing.short else old
         have, came = (BOTTOM, BOTTOM), (BOTTOM, BOTTOM)
         if one.key in known:
             have = _had(old, lease.part, 0), _had(old, lease.part, 1)
         elif one.near is not None and not standing.fresh:
             came = _high(standing, one, 0, shared, leases), _high(standing, one, 1, shared, leases)
             progress = standing.progress(one.store)
-            have = _have(old, one, progress, came, 0), _have(old, one, progress, came, 1)
+            have = _have(there, one, progress, came, 0), _have(there, one, progress, came, 1)
             if _UNKNOWN not in have:
                 since = max([_complete(one.near, have, progress), *(came[side] for side in one.lost())])
                 ticks = since if one.near.size is None or since <= BOTTOM else since * one.near.size

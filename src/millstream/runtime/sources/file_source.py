@@ -16,6 +16,7 @@ from millstream.runtime.sources import csv_file, json_file, parquet_file
 from millstream.runtime.sources.file_order import MODIFIED, NAME, check_order, in_order
 from millstream.runtime.sources.listing import check_format, format_of, named_path, names_in, would_name
 from millstream.runtime.sources.pieces import Pieces
+from millstream.runtime.sources.skipping import Skips
 from millstream.state.paths import identity
 
 log = logging.getLogger("millstream.runtime")
@@ -59,6 +60,8 @@ class FileSource:
         """By file that was handed over: its length, and when it was last written."""
         self._warned: set[str] = set()
         self._current: list[str] = []
+        self.skips: Skips | None = None
+        """What need not be read from now on."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -109,9 +112,13 @@ class FileSource:
             yield piece
 
     def _read(self, names: list[str], schema: pa.Schema) -> Batch:
-        parts: list[Batch] = [self._reader.read(self._file(name), schema) for name in names]
+        # Where files are cut into epochs, progress would be ahead of the rows that are left.
+        skips = self.skips if self._reader is parquet_file and self._pieces.whole else None
+        more = {} if skips is None else {"skips": skips}
+        parts: list[Batch] = [self._reader.read(self._file(name), schema, **more) for name in names]
         unreadable = [row for part in parts for row in part.unreadable]
-        return Batch(pa.concat_tables([part.rows for part in parts]), unreadable)
+        unread = parquet_file.together([part.unread for part in parts if part.unread is not None])
+        return Batch(pa.concat_tables([part.rows for part in parts]), unreadable, unread=unread)
 
     def _warn_of_changes(self, names: list[str]) -> None:
         """Say of files that were read and are not what they were: what is new in them is not read."""

@@ -33,6 +33,11 @@ class Pieces:
         """Rows of the batch at hand that were handed over; 0 between batches."""
 
     @property
+    def whole(self) -> bool:
+        """Are batches handed over as they are?"""
+        return self._epoch_rows is None
+
+    @property
     def loaded(self) -> bool:
         """Whether a batch is at hand."""
         return self._batch is not None

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from millstream.core.feedback import Records
 from millstream.core.progress import Progress
-from millstream.ops.guard import Guards, desired_first
+from millstream.ops.guard import Guards, desired_first, matched
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Let
 from millstream.runtime.outcome import Outcome
-from millstream.runtime.outputs.side import late_table, rejected_table
+from millstream.runtime.outputs.side import flagged, late_table, rejected_table
 from millstream.runtime.tasks.cut import split_segment
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, pack_facts, pack_table, pack_tables
 from millstream.runtime.tasks.program import Program, is_stop
@@ -51,6 +52,8 @@ class Order:
     """How much of what operators hold back may leave."""
     guards: Mapping[int, Guards] = field(default_factory=dict[int, Guards])
     """By node: what is left out in this epoch."""
+    demanded: Mapping[str, Records] | None = None
+    """By query: the partial results that are asked for. Then nothing else leaves, and no state is saved."""
     fresh: Set[int] = frozenset()
     """The nodes whose guards are others than in the last epoch: they forget what they hold of it."""
 
@@ -72,8 +75,10 @@ class Flow:
         """In the task of a level and partition; `held` if its rows come from the driver and not from a frame."""
         self.program = program
         self.order = order
-        # Tasks of a frame and tasks of rows that the driver held are counted apart, and meet in one step.
-        self.stage = order.stage(f"{level}{'d' if held else ''}-{partition:05d}")
+        # Tasks of a frame and tasks of rows that the driver held are counted apart, and meet in one step; so are those
+        # that look at partial results.
+        kind = "p" if order.demanded is not None else "d" if held else ""
+        self.stage = order.stage(f"{level}{kind}-{partition:05d}")
         self.base = (level << 56) + (partition << 40)
         self.outcome = Outcome()
         self.report = Report()
@@ -161,6 +166,9 @@ class Flow:
         self.note(i, operator)
 
     def _stage_results(self) -> None:
+        if self.order.demanded is not None:
+            self._stage_demanded(self.order.demanded)
+            return
         for number, target in enumerate(self.program.targets):
             tables = self.results.get(self.program.index[id(target.node)])
             if tables:
@@ -168,10 +176,21 @@ class Flow:
                 rows = desired_first(pa.concat_tables(tables), guards)
                 self.report.rows[target.name] = rows.num_rows
                 self.report.staged += self.stage.write(self.program, number, "results", rows)
+                if target.finals:
+                    rows = flagged(rows, self.order.sequence, final=True)
+                    self.report.staged += self.stage.write(self.program, number, "partial", rows)
+
+    def _stage_demanded(self, asked: Mapping[str, Records]) -> None:
+        for number, target in enumerate(self.program.targets):
+            tables = self.results.get(self.program.index[id(target.node)], [])
+            found = [matched(asked[target.name], table) for table in tables] if target.name in asked else []
+            if any(table.num_rows for table in found):
+                rows = flagged(pa.concat_tables(found), self.order.sequence, final=False)
+                self.report.staged += self.stage.write(self.program, number, "partial", rows)
 
     def _stage_apart(self) -> None:
         """Late and rejected rows go to every query that reads the stream they came in."""
-        if self.outcome.clean:
+        if self.outcome.clean or self.order.demanded is not None:
             return
         for number, target in enumerate(self.program.targets):
             for output, table in (("late", late_table), ("rejected", rejected_table)):

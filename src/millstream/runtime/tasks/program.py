@@ -24,12 +24,14 @@ from millstream.runtime.tasks.route import steps
 
 @dataclass(slots=True)
 class Target:
-    """A query's outputs: its node, and the sinks of results, late rows and rejected rows."""
+    """A query's outputs: its node, and the sinks of each."""
 
     name: str
     node: nodes.Node
     sinks: dict[str, list[Sink]] = field(default_factory=dict[str, list[Sink]])
-    """By output: results, late, rejected."""
+    """By output: results, late, rejected, partial."""
+    finals: bool = False
+    """Do complete results go where partial ones go, too?"""
     plain: nodes.Node | None = None
     """As the query would be computed by itself; None: as it is."""
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from millstream.ops.as_of import SIDES
 from millstream.ops.join.brought import own_names, renamed
 from millstream.ops.join.held import opened
-from millstream.ops.join.spec import Layout
-from millstream.ops.many.runs import name_of
-from millstream.ops.many.runs import opened as many_opened
+from millstream.ops.join.join_spec import Layout
+from millstream.ops.many.keyed_runs import name_of
+from millstream.ops.many.keyed_runs import opened as many_opened
 from millstream.plan import nodes
 from millstream.runtime.compile.many_specs import many_spec
 from millstream.runtime.durable.ledger import Ledger

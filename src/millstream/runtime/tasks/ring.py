@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from millstream.ops.many.join import FANS, ManyJoin
-from millstream.ops.many.order import Fans
+from millstream.ops.many.join_order import Fans
+from millstream.ops.many.keyed_runs import KeyedRun, hashed
 from millstream.ops.many.probe import Bound, Probe
 from millstream.ops.many.ring import RingStep, block
-from millstream.ops.many.runs import KeyedRun, hashed
 from millstream.plan import nodes
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, pack_facts, pack_table, unpack_facts, unpack_table

@@ -19,6 +19,7 @@ from millstream.plan import nodes
 from millstream.runtime.entrance import admit
 from millstream.runtime.plain_progress import pattern_plain, records_plain
 from millstream.runtime.tasks.cut import covering
+from millstream.runtime.tasks.doomed import note_doomed
 from millstream.runtime.tasks.flow import Flow, Order
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
 from millstream.runtime.tasks.program import Program
@@ -139,6 +140,8 @@ def _run_stops(
         operator.resume(order.before[i])
         if operator.guards is not None and i in order.fresh:
             operator.purge(operator.guards.ignored)
+        if order.demanded is not None:
+            operator.skip_costly()
         travels = program.partitions > 1 and ring(node)
         if travels:
             assert isinstance(operator, ManyJoin)
@@ -162,10 +165,13 @@ def _run_stops(
         for table in operator.release(turn):
             flow.leave(i, table)
         flow.send(i, operator)
+        if order.demanded is None:
+            note_doomed(program, order, i, operator)
         if operator.speaks:
             operator.store.facts[IGNORES] = {port: records_plain(some) for port, some in operator.ignores().items()}
             operator.store.facts[DESIRES] = {port: records_plain(some) for port, some in operator.desires().items()}
-        save_state(operator, order, order.keys[i], partition, loaded, flow.report)
+        if order.demanded is None:
+            save_state(operator, order, order.keys[i], partition, loaded, flow.report)
         flow.note(i, operator)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from millstream.runtime.durable.jobs import Arrivals
+from millstream.spark.file_scan import Scan
 from millstream.spark.paths.frames import Tags
 
 
@@ -20,6 +21,8 @@ class SparkArrivals(Arrivals):
     """Of the streams in the frame."""
     again: Callable[[], DataFrame | None] = lambda: None
     """Makes a frame of the same rows that reads only the columns that are asked for; None where that cannot be."""
+    scan: Callable[[], Scan | None] = lambda: None
+    """The files that the rows are in; None where they are in none, or nobody knows."""
 
     def scanned(self) -> DataFrame:
         """The rows that Spark reads, in the way that costs least where only some columns are needed."""

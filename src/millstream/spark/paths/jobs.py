@@ -11,8 +11,10 @@ from millstream.core.settings import Settings
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Report
 from millstream.runtime.tasks.program import Program
+from millstream.runtime.tasks.unread import of_batches
 from millstream.spark.paths.arrivals import SparkArrivals
 from millstream.spark.paths.row_paths import Collector, Entered, Few, Reduced, RowPath, Straight
+from millstream.spark.paths.scan_guard import guarded
 
 
 class SparkJobs:
@@ -30,11 +32,15 @@ class SparkJobs:
         collect, paths = self._of(program)
         collect.running = 0.0
         reports: list[Report] | None = None
+        guard = guarded(program, order, arrivals)
+        arrivals = arrivals if guard is None else guard.arrivals
         for path in paths:
             if reports is None and path.refused(order, arrivals) is None:
                 reports = path(order, arrivals, what)
         assert reports is not None, "the last path takes all rows"
         collect.took(reports)
+        unread = [] if guard is None else guard.unread(program, reports)
+        reports += [*unread, *of_batches(program, arrivals.local)]
         self.planned = time.monotonic() - began - collect.running
         return reports
 

@@ -21,7 +21,7 @@ from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, Report, pack_facts, pack_tables, to_batch
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.task import meet_at
-from millstream.spark.paths.reduce import APART, HIGH, NativeReduce, group_names
+from millstream.spark.paths.reduce import APART, FAILED, HIGH, NativeReduce, group_names
 from millstream.spark.worker import freeze_worker
 
 
@@ -97,16 +97,18 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     apart = rows[APART].to_numpy()
     counts = rows[ROWS].to_numpy()
     number = {kind: int(counts[apart == kind].sum()) for kind in Fate}
-    report = Report(partials=rows.num_rows)
+    report = Report(partials=rows.num_rows, failed=int(counts[apart == FAILED].sum()))
     passing = number[Fate.GOOD] + number[Fate.FILTERED] + number[Fate.FAR]
     high = rows.filter(pa.array((apart != Fate.REJECTED) & (apart != Fate.LATE)))[HIGH].drop_null()
     if len(high) and native.counts:
-        report.seen.append(_seen(source.name, partition, passing, int(high.to_numpy().max())))
+        came = passing + number[Fate.GUARDED]
+        report.seen.append(_seen(source.name, partition, came, int(high.to_numpy().max())))
     fixed = rows.filter(pa.array(apart == Fate.GOOD))
     operator = program.operator(native.stop)
     assert isinstance(operator, PaneStore)
     if native.counts:
-        _meter(report, native.source, sum(number.values()), late=number[Fate.LATE], rejected=number[Fate.REJECTED])
+        lost = {"late": number[Fate.LATE], "rejected": number[Fate.REJECTED], "guarded": number[Fate.GUARDED]}
+        _meter(report, native.source, sum(number.values()), **lost)
     for i in native.path:
         filtered = number[Fate.FILTERED] if isinstance(program.nodes[i], nodes.Select) else 0
         number[Fate.FILTERED] -= filtered

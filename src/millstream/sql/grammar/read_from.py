@@ -29,7 +29,7 @@ from millstream.sql.grammar.window_function import TABLE_FUNCTIONS, TableFunctio
 
 JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF")
 CLAUSES = ("WHERE", "GROUP BY", "HAVING", "QUALIFY", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "MINUS")
-_SIDES = ("LATE", "REJECTED")
+_SIDES = ("LATE", "REJECTED", "PARTIAL")
 _NOT_ALIAS = (
     *RESERVED,
     *JOINS,

@@ -12,10 +12,10 @@ from millstream.sql.grammar.read_stream import read_options, read_stream, read_t
 from millstream.sql.grammar.statements import CreateView, Insert, Name, SendFeedback, Statement
 from millstream.sql.grammar.text import Text, statements
 
-SINKS = ("parquet", "csv", "json", "delta", "console", "memory")
+SINKS = ("parquet", "csv", "json", "delta", "iceberg", "postgres", "console", "memory")
 _WITHOUT_PATH = ("console", "memory")
 _FIRST = ("SELECT", "WITH", "CREATE", "INSERT", "FEEDBACK")
-_INTENTS = ("ASSUMED", "DESIRED")
+_INTENTS = ("ASSUMED", "DESIRED", "DEMANDED")
 _FOREIGN = ("DROP", "DELETE", "UPDATE", "ALTER", "TRUNCATE", "MERGE", "GRANT", "SET", "USE", "COPY", "PRAGMA", "ATTACH")
 
 
@@ -86,7 +86,7 @@ def _feedback(cursor: Cursor, start: int) -> SendFeedback:
     cursor.expect("FEEDBACK")
     intent = cursor.word()
     if not any(cursor.accept(one) for one in _INTENTS):
-        cursor.fail("ASSUMED or DESIRED", alike(intent, _INTENTS))
+        cursor.fail("ASSUMED, DESIRED or DEMANDED", alike(intent, _INTENTS))
     cursor.expect("ON")
     query = cursor.name("the name of a query")
     cursor.expect("WHERE")

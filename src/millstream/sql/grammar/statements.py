@@ -131,7 +131,7 @@ class FromName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromSide:
-    """`LATE(q)` or `REJECTED(q)`: rows of a query that were late, or could not be used."""
+    """`LATE(q)`, `REJECTED(q)` or `PARTIAL(q)`: what a query has beside its results."""
 
     piece: Piece
     output: str
@@ -375,7 +375,7 @@ class SendFeedback:
 
     piece: Piece
     intent: str
-    """assumed or desired."""
+    """assumed, desired or demanded."""
     query: Name
     condition: Piece
     epochs: int | None = None

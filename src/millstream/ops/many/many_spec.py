@@ -12,7 +12,7 @@ from millstream.core.expression import Expression
 from millstream.core.promise.many import ManyShape
 from millstream.core.promise.near import Near, Reach
 from millstream.core.promise.spans import Spans
-from millstream.ops.join.spec import Partners
+from millstream.ops.join.join_spec import Partners
 from millstream.state.slices import Slices
 
 Key = Mapping[int, str]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.kernels.key_hash import key_hash
 from millstream.kernels.pairs import SortedRun, pack
 from millstream.kernels.ticks import to_ticks
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.many_spec import ManySpec
 from millstream.state.slices import Slices
 from millstream.state.store import Segment
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
-from millstream.ops.many.spec import ManySpec
+from millstream.ops.many.many_spec import ManySpec
 
 _ROWS, _OFTEN, _HOLDS = 1000.0, 10.0, 0.5
 """Of a stream that nothing is known of: its rows, how often a key comes, and how often a condition holds."""
