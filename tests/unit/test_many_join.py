@@ -266,3 +266,18 @@ def outcome(part: Any, values: tuple[int, ...]) -> bool | None:
         return bool(part(*values))
     except ZeroDivisionError:
         return None
+
+
+def test_what_the_reader_ignores_is_not_kept() -> None:
+    """A condition on one stream's columns goes to that stream; the results are those without the ignored ones."""
+    epochs = [[row(t, v=t % 2) for t in range(s, s + 4)] for s in (0, 4, 8)]
+    engine = ms.Engine(host="local")
+    streams = [engine.stream(name, epochs, progress=ms.bounded_disorder("ts", 20)) for name in "abc"]
+    query = ms.join(*streams, on="k", within=3).named("q")
+    query.feedback(ms.assumed(b_v=1, ttl=50))
+    run = engine.start(ms.available_now())
+    run.await_termination()
+
+    assert {0} == set(query.table()["b_v"].to_pylist())
+    assert {0, 1} == set(query.table()["a_v"].to_pylist())
+    assert 12 + 6 + 12 == run.progress["queries"]["q"]["operators"][-1]["state_rows"]
