@@ -190,7 +190,7 @@ def main() -> None:
     found: dict[str, Any] = {}
     for part in asked.parts.split(","):
         if part == "keyless":
-            setting = ManySetting(rows=max(1, asked.rows // 10), keys=1000, band=0.1, tie=part)
+            setting = ManySetting(rows=max(1, asked.rows // 40), keys=1000, band=0.1, per_second=2000, tie=part)
             found[part] = keyless(spark, setting, asked.rounds)
             row = (part, found[part]["speedup"], found[part]["imbalance"], found[part]["combinations"])
             show(f"3-way without a key; {load()}", ["", "1 partition ÷ 2", "imbalance", "combinations"], [row])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,53 @@ def test_a_restart_between_any_two_epochs_changes_nothing(tmp_path: Path) -> Non
             made.query(streams).to_parquet(out, mode="append").named("q")
             engine.start(ms.available_now(), end_of_stream=end is None).await_termination()
         assert made.answer() == made.got(pa.parquet.read_table(out))
+
+
+def test_a_part_that_is_false_rules_out_and_else_one_that_fails_rejects_in_any_order() -> None:
+    values = [0, 1, 2, 5]
+    rows = [row(i, v=v) for i, v in enumerate(values)]
+    asked: dict[str, list[Any]] = {
+        "10 / a_v > 3 AND b_v > 1 AND 4 / c_v > 1": [
+            lambda a, _, __: 10 / a > 3, lambda _, b, __: b > 1, lambda _, __, c: 4 / c > 1,
+        ],
+        "10 / (a_v - c_v) > 1 AND 4 / b_v < 3 AND b_v < 5": [
+            lambda a, _, c: 10 / (a - c) > 1, lambda _, b, __: 4 / b < 3, lambda _, b, __: b < 5,
+        ],
+    }  # fmt: skip
+    for where, parts in asked.items():
+        engine, (a, b, c) = engine_with(rows, rows, rows)
+        query = ms.join(a, b, c, on="k", within=9, where=where).named("q")
+        engine.start(ms.available_now(), end_of_stream=True).await_termination()
+        found: list[tuple[int, ...]] = []
+        failed = 0
+        for one in product(values, values, values):
+            said = [outcome(part, one) for part in parts]
+            if all(said):
+                found.append(one)
+            failed += False not in said and None in said
+        left = [tuple(r.values()) for r in query.table().select(["a_v", "b_v", "c_v"]).to_pylist()]
+        assert sorted(found) == sorted(left)
+        assert failed == query.rejected.table().num_rows > 0
+
+
+def outcome(part: Any, values: tuple[int, ...]) -> bool | None:
+    """Does a part hold? None if it fails."""
+    try:
+        return bool(part(*values))
+    except ZeroDivisionError:
+        return None
+
+
+def test_what_the_reader_ignores_is_not_kept() -> None:
+    """A condition on one stream's columns goes to that stream; the results are those without the ignored ones."""
+    epochs = [[row(t, v=t % 2) for t in range(s, s + 4)] for s in (0, 4, 8)]
+    engine = ms.Engine(host="local")
+    streams = [engine.stream(name, epochs, progress=ms.bounded_disorder("ts", 20)) for name in "abc"]
+    query = ms.join(*streams, on="k", within=3).named("q")
+    query.feedback(ms.assumed(b_v=1, ttl=50))
+    run = engine.start(ms.available_now())
+    run.await_termination()
+
+    assert {0} == set(query.table()["b_v"].to_pylist())
+    assert {0, 1} == set(query.table()["a_v"].to_pylist())
+    assert 12 + 6 + 12 == run.progress["queries"]["q"]["operators"][-1]["state_rows"]

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.core.feedback import Records
 from millstream.core.progress import Progress
-from millstream.kernels.expressions.evaluate import evaluate
 from millstream.kernels.key_hash import any_null
 from millstream.kernels.ordering import sorted_rows
 from millstream.kernels.ticks import to_ticks
@@ -120,12 +118,7 @@ class CountedJoin(ManyJoin):
         """New rows under their numbers, without those that have no partner, and the place of each among the new."""
         numbers = np.cumsum(np.ones(rows.num_rows, dtype=np.int64)) + before
         never = any_null([rows[name] for name in self.spec.key_columns(stream)], rows.num_rows)
-        conditions = self.spec.at_entry[stream]
-        if conditions and rows.num_rows:
-            known = {column: name for name, of, column in self.spec.columns if of == stream}
-            named = rows.select(list(known)).rename_columns(list(known.values()))
-            for value in evaluate(conditions, named).values:
-                never |= ~pc.fill_null(value, pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        never |= self.unfit(stream, rows)
         kept = rows.filter(pa.array(~never))
         run = KeyedRun.of(kept, hashed(self.spec, stream, kept), numbers[~never])
         return run, run.at - before - 1

@@ -25,7 +25,7 @@ from millstream.ops.many import join_order
 from millstream.ops.many.join_order import Fans
 from millstream.ops.many.keyed_runs import KeyedRun, hashed, name_of, opened, tidy
 from millstream.ops.many.many_spec import ManySpec
-from millstream.ops.many.probe import Bound, Probe
+from millstream.ops.many.probe import Bound, Probe, ruled_out
 from millstream.ops.many.views import View
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
@@ -98,17 +98,26 @@ class ManyJoin(Operator):
             return rows, at, []
         keys = [rows[name] for name in self.spec.key_columns(port)]
         never = any_null(keys, rows.num_rows)  # a null is equal to nothing
-        conditions = self.spec.at_entry[port]
-        if conditions:
-            known = {column: name for name, stream, column in self.spec.columns if stream == port}
-            named = rows.select(list(known)).rename_columns(list(known.values()))
-            for value in evaluate(conditions, named).values:
-                never |= ~pc.fill_null(value, pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        never |= self.unfit(port, rows)
         if not never.any():
             return rows, at, []
         out = self._alone(rows.filter(pa.array(never))) if self.spec.anchored and port == 0 else []
         self.meter.accepted += int(never.sum())
         return rows.filter(pa.array(~never)), at[~never], out
+
+    def unfit(self, port: int, rows: pa.Table) -> np.ndarray:
+        """Which rows of a stream no combination can have, by the conditions on them alone."""
+        conditions, ruling = self.spec.at_entry[port], self.spec.ruling_out(frozenset(), port)
+        out = np.zeros(rows.num_rows, dtype=np.bool_)
+        if not rows.num_rows or not (conditions or ruling):
+            return out
+        known = {column: name for name, stream, column in self.spec.columns if stream == port}
+        named = rows.select(list(known)).rename_columns(list(known.values()))
+        for value in evaluate(conditions, named).values:
+            out |= ~pc.fill_null(value, pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        for part in ruling:
+            out |= ruled_out(part, named)
+        return out
 
     def _readable(self, port: int, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
         """The rows that have a time, and their ticks; the others are rejected."""
@@ -144,9 +153,11 @@ class ManyJoin(Operator):
     def leaving(self, probe: Probe, found: Bound) -> list[pa.Table]:
         """Combinations as they leave, if all of their condition holds; rows of the anchor are marked."""
         last = self.spec.last
-        if last is not None:
-            made = evaluate([last], probe.table(found, last.columns))
-            holds = pc.fill_null(made.values[0], pa.scalar(value=False)).to_numpy(zero_copy_only=False)
+        if last is not None:  # no part is false, or it would not have come so far
+            made = evaluate([part for _, part in self.spec.parts], probe.table(found, last.columns))
+            holds = np.ones(len(found[0]), dtype=np.bool_)
+            for value in made.values:
+                holds &= pc.fill_null(value, pa.scalar(value=False)).to_numpy(zero_copy_only=False)
             if made.failed is not None:
                 every = probe.table(found, [name for name, _, _ in self.spec.columns])
                 for reason, which in made.bad():

@@ -81,7 +81,8 @@ class Fans:
         link = self.link(spec, there, stream)
         near = rows if link is None else min(rows, self.often.get(f"{stream}:{link}", _OFTEN))
         ties = sum(1 for n in spec.links_of[stream] if spec.links[n].streams & there)
-        chance = _HOLDS ** (sum(1 for _ in spec.checked_at(there, stream)) + max(0, ties - 1))
+        checks = sum(1 for _ in spec.checked_at(there, stream)) + len(spec.ruling_out(there, stream))
+        chance = _HOLDS ** (checks + max(0, ties - 1))
         return near, near * chance
 
 

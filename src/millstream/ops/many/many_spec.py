@@ -85,7 +85,7 @@ class ManySpec:
 
     @property
     def last(self) -> Expression | None:
-        """The condition, where it may fail: then it is checked of whole combinations only."""
+        """The condition, where it may fail: then what is rejected is known of whole combinations only."""
         return None if self.condition is None or self.condition.total else self.condition
 
     @cached_property
@@ -101,6 +101,26 @@ class ManySpec:
         for streams, part in self.conditions:
             if stream in streams and len(streams) > 1 and streams <= there | {stream}:
                 yield part
+
+    @cached_property
+    def parts(self) -> tuple[tuple[frozenset[int], Expression], ...]:
+        """The parts of a condition that may fail, and the streams that each speaks of.
+
+        A part that is false rules a combination out, whatever the others are; else one that fails has it rejected. So
+        it does not matter in which order parts are checked, nor when.
+        """
+        if self.last is None:
+            return ()
+        parts = self.last.conjuncts()
+        return tuple((frozenset(self.source[name][0] for name in part.columns), part) for part in parts)
+
+    def ruling_out(self, there: frozenset[int], stream: int) -> tuple[Expression, ...]:
+        """The parts that can rule out combinations when rows of a stream come to rows that are there."""
+        return tuple(
+            part
+            for streams, part in self.parts
+            if streams <= there | {stream} and (stream in streams or (not there and not stream))
+        )
 
     def key_columns(self, stream: int) -> list[str]:
         """All columns of a stream that must be equal to another's."""

@@ -114,6 +114,11 @@ class Probe:
         if wanted and len(own):
             kept = np.flatnonzero(self.holds(_with(bound, stream, [(own, theirs)]), wanted))
             own, theirs = own[kept], theirs[kept]
+        for part in self.spec.ruling_out(there, stream):
+            if len(own):
+                rows = self.table(_with(bound, stream, [(own, theirs)]), part.columns)
+                kept = np.flatnonzero(~ruled_out(part, rows))
+                own, theirs = own[kept], theirs[kept]
         return own, theirs
 
     def holds(self, bound: Bound, wanted: Sequence[Expression]) -> np.ndarray:
@@ -134,6 +139,14 @@ class Probe:
             stream, column = self.spec.source[name]
             arrays.append(self.views[stream].column(column).take(taken[stream]))
         return pa.Table.from_arrays(arrays, names=list(names))
+
+
+def ruled_out(condition: Expression, rows: pa.Table) -> np.ndarray:
+    """Of which rows a condition is false, and did not fail."""
+    made = evaluate([condition], rows)
+    false = ~pc.fill_null(made.values[0], pa.scalar(value=True)).to_numpy(zero_copy_only=False)
+    out: np.ndarray = false if made.failed is None else false & ~made.failed.rows
+    return out
 
 
 def _with(bound: Bound, stream: int, found: Sequence[tuple[np.ndarray, np.ndarray]]) -> Bound:
