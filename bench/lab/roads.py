@@ -44,6 +44,19 @@ def readings(minutes: int, seed: int = 15) -> pa.Table:
     )
 
 
+def probes(hours: int = 24, number: int = 50) -> list[ms.Epoch]:
+    """Vehicles that report each five minutes; then punctuation says of each that no more comes of it.
+
+    >>> len(probes(1)), len(probes(1)[0].punctuations)
+    (12, 50)
+    """
+    out: list[ms.Epoch] = []
+    for ts in range(0, hours * 3600, 300):
+        rows = [{"ts": ts, "probe": i, "freeway": i % FREEWAYS, "milepost": i, "speed": 30 + i} for i in range(number)]
+        out.append(ms.Epoch(rows, [ms.punctuation("ts", before=ts + 1, probe=i) for i in range(number)]))
+    return out
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
     """A run: its results, what each operator did, and how long it took."""

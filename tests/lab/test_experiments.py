@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab import experiment_feedback_3 as imputation
+from lab import roads
 from lab.measure import must_equal
 from lab.outcome import Verdict
 from lab.registry import ids
 from lab.ring_buffer import Server
+from lab.roads import readings
 from millstream.cli import bench
 
 PUBLISHED = ["6.1", "6.2", "6.3", "6.4", "6.5", "6.6", "7.1", "7.2", "8.1", "8.2", "8.3", "8.4", "8.5"]
@@ -31,6 +34,15 @@ CLAIMS = {
 
 def test_all_published_experiments_are_there() -> None:
     assert [*PUBLISHED, *FEEDBACK, *CLAIMED] == ids()
+
+
+def test_the_roads_have_as_many_rows_as_published() -> None:
+    day, probes, dirty = readings(1440), roads.probes(), imputation.dirty(324_000)
+
+    assert (648_000, 1440) == (day.num_rows, len({ts // 60 for ts in day["ts"].to_pylist()}))
+    assert (14_400, 14_400) == (sum(len(one.rows) for one in probes), sum(len(one.punctuations) for one in probes))
+    assert 150 == roads.LOCATIONS.num_rows
+    assert (324_000, 162_000) == (dirty.num_rows, dirty["speed"].to_pylist().count(-1))
 
 
 @pytest.fixture(scope="module")

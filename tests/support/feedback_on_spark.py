@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import millstream as ms
+from millstream.spark.paths import row_paths
 from support.crash import ended
 from support.feedback import ITEMS, QUESTIONS, SCHEMA, Case, Reader
-from support.spark_driver import session
+from support.spark_driver import FEW_ROWS, session
 
 
 def write_epochs(case: Case, folder: Path) -> None:
@@ -22,9 +23,13 @@ def write_epochs(case: Case, folder: Path) -> None:
             pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / name / f"{i}.parquet", row_group_size=4)
 
 
-def attempt_on_spark(case: Case, folder: Path, said: list[Any]) -> Any:
-    """Play a case as far as it goes; why it ended, if not by itself. What its reader says is added to `said`."""
+def attempt_on_spark(case: Case, folder: Path, said: list[Any], *, few: bool) -> Any:
+    """Play a case as far as it goes; why it ended, if not by itself. What its reader says is added to `said`.
+
+    With `few`, the driver takes in small epochs itself, as for users; else all rows go through Spark's jobs.
+    """
     spark = session()
+    row_paths.FEW_ROWS = FEW_ROWS if few else 0
     engine = ms.Engine(spark, checkpoint=folder / "ck", partitions=2)
     engine.table("items", ITEMS)
     streams: list[ms.Stream] = []

@@ -16,6 +16,7 @@ LAYERS_OF_ONE_THING = {
         "Compute",
         "Distinct",
         "Enrich",
+        "Instrument",
         "Join",
         "Matches",
         "Pace",

@@ -67,7 +67,10 @@ def test_in_an_experiment_with_ten_epochs_the_named_segment_is_left_out_from_the
 
 
 def test_a_plan_whose_guards_would_stay_for_ever_is_refused() -> None:
-    for said in ({"on": ["segment"]}, {"said": ms.assumed("segment < 4")}, {"said": ms.assumed("ts >= 9")}):
+    every: list[dict[str, Any]] = [
+        {"on": ["segment"]}, {"said": ms.assumed("segment < 4")}, {"said": ms.assumed("ts >= 9")},
+    ]  # fmt: skip
+    for said in every:
         engine = ms.Engine(host="local")
         cars(engine).instrument(**said).named("q")
         with pytest.raises(ms.ContractError, match="that would stay for ever: its input promises"):

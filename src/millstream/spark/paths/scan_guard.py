@@ -42,7 +42,7 @@ class Footers:
 
 
 @dataclass(frozen=True)
-class Guarded:
+class GuardedScan:
     """An epoch whose scan leaves rows out."""
 
     arrivals: SparkArrivals
@@ -61,7 +61,7 @@ class Guarded:
         return of_streams(program, out)
 
 
-def guarded(program: Program, order: Order, arrivals: SparkArrivals) -> Guarded | None:
+def guarded(program: Program, order: Order, arrivals: SparkArrivals) -> GuardedScan | None:
     """The same epoch with filters in its scan; None if nothing can be left unread."""
     if arrivals.frame is None or not order.guards:
         return None
@@ -84,7 +84,7 @@ def guarded(program: Program, order: Order, arrivals: SparkArrivals) -> Guarded 
     if not filters:
         return None
     frame = scan.frame(filters)
-    return Guarded(replace(arrivals, frame=frame, again=lambda: frame), footers)
+    return GuardedScan(replace(arrivals, frame=frame, again=lambda: frame), footers)
 
 
 def _filter(conditions: Sequence[str], skips: Skips, schema: pa.Schema, said: Footers) -> str:
