@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ def write_epochs(case: Case, folder: Path) -> None:
     for name, epochs in (("left_rows", case.left), ("right_rows", case.right)):
         (folder / name).mkdir()
         for i, rows in enumerate(epochs):
-            pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / name / f"{i}.parquet", row_group_size=4)
+            file = folder / name / f"{i}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file, row_group_size=4)
+            os.utime(file, (1_700_000_000 + i, 1_700_000_000 + i))  # Spark takes files in the order of their times
 
 
 def attempt_on_spark(case: Case, folder: Path, said: list[Any], *, few: bool) -> Any:
