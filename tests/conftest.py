@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A slow machine is no reason to fail: neither one example nor making them is timed.
-settings.register_profile("fast", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("fast"), max_examples=4)
 settings.register_profile("deep", settings.get_profile("fast"), max_examples=500)
 settings.load_profile(os.environ.get("MILLSTREAM_HYPOTHESIS", "fast"))

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from millstream.kernels.expressions import bind as _all  # noqa: F401 - registers them
-from millstream.kernels.expressions.registry import ALIASES, FUNCTIONS
+from millstream.kernels.expressions.function_registry import ALIASES, FUNCTIONS
 
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 

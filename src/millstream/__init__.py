@@ -9,6 +9,16 @@ top.to_parquet("out/top")
 engine.start(ms.available_now()).await_termination()
 """
 
+from millstream.api.declared_progress import (
+    bounded_disorder,
+    embedded,
+    ordered,
+    per_group,
+    punctuation,
+    step,
+    supplied,
+    timer,
+)
 from millstream.api.engine import Engine
 from millstream.api.flush import lazy_flush, slow_flush
 from millstream.api.functions import (
@@ -41,16 +51,6 @@ from millstream.api.functions import (
     variance,
 )
 from millstream.api.operations.feedback import assumed, demanded, desired
-from millstream.api.progress import (
-    bounded_disorder,
-    embedded,
-    ordered,
-    per_group,
-    punctuation,
-    step,
-    supplied,
-    timer,
-)
 from millstream.api.query import Query
 from millstream.api.schema import files
 from millstream.api.sql.script import Script

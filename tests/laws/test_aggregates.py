@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from millstream.api import functions as ms
 from millstream.core.aggregate import AggregateCall, Difference
+from millstream.kernels.aggregates.aggregate_registry import build
 from millstream.kernels.aggregates.base import Algebra, Columns, Work
-from millstream.kernels.aggregates.registry import build
 
 INTEGERS = st.integers(-(2**40), 2**40)
 EIGHTHS = st.integers(-800, 800).map(lambda n: n / 8)

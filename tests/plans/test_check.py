@@ -11,7 +11,7 @@ import pytest
 
 import millstream as ms
 from millstream.core.aggregate import Size
-from millstream.kernels.aggregates.registry import build
+from millstream.kernels.aggregates.aggregate_registry import build
 from millstream.plan.nodes import Aggregate
 
 SCHEMA = pa.schema(

@@ -78,7 +78,7 @@ def test_the_plan_shows_the_pushed_filter_and_the_scan_reads_fewer_rows(spark: A
     assert folder is not None
     paths = [f"file://{path}" for path in sorted((tmp_path / "in").glob("*.parquet"))]
     (condition,) = kept((Pattern({"segment": UpTo(6)}),), SCHEMA)
-    scanned = Scan(spark, {"cars": (folder, paths)}).frame({"cars": condition})
+    scanned: Any = Scan(spark, {"cars": (folder, paths)}).frame({"cars": condition})
     rows = scanned.collect()
     asked: Any = scanned  # Spark has no public way to ask for a plan
     plan = asked._jdf.queryExecution().executedPlan().toString()

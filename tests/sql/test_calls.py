@@ -63,7 +63,7 @@ def test_every_aggregate(call: str) -> None:
 
 
 def test_every_aggregate_of_the_registry_is_tried() -> None:
-    from millstream.kernels.aggregates.registry import FUNCTIONS  # noqa: PLC0415
+    from millstream.kernels.aggregates.aggregate_registry import FUNCTIONS  # noqa: PLC0415
     from millstream.sql.dialect import AGGREGATES as KNOWN  # noqa: PLC0415
 
     tried = {call.partition("(")[0] for call in AGGREGATES}

@@ -16,8 +16,8 @@ import pytest
 
 import millstream as ms
 from millstream.core.errors import ContractError, WindowError
-from millstream.kernels.aggregates import registry as aggregates
-from millstream.runtime.compile import registry as operators
+from millstream.kernels.aggregates import aggregate_registry as aggregates
+from millstream.runtime.compile import operator_registry as operators
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding things")[2].partition("\n## ")[0]

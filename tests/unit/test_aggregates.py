@@ -17,9 +17,9 @@ import pytest
 from millstream.api import functions as ms
 from millstream.core.aggregate import AggregateCall, Difference
 from millstream.core.errors import AggregateError
+from millstream.kernels.aggregates.aggregate_registry import FUNCTIONS, build
 from millstream.kernels.aggregates.base import Algebra, Holistic, Work
 from millstream.kernels.aggregates.parts.failed import ERROR, failing
-from millstream.kernels.aggregates.registry import FUNCTIONS, build
 
 CELLS = 7
 ROWS = 300

@@ -75,3 +75,14 @@ def test_few_partials_beside_many_rows_are_no_reason_for_a_slower_strategy() -> 
     uneven = Statistics(rows=50_000, panes=10, cells=1000, groups=100)  # 11 s by 5 s: panes of 1 s
 
     assert "paned" == choose(uneven, length=11, step=5, differential=False, holistic=False).strategy
+
+
+def test_tumbling_windows_are_panes_whatever_is_seen_of_them() -> None:
+    """The model has both cost the same there; but `wid` is slower to close windows whose rows came late."""
+    seen = [
+        Statistics(rows=10_000, panes=panes, cells=cells, groups=100)
+        for panes in range(1, 40)
+        for cells in range(panes, 100 * panes, 7)
+    ]
+
+    assert {"paned"} == {choose(one, length=1, step=1, differential=False, holistic=False).strategy for one in seen}

@@ -8,58 +8,29 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import millstream as ms
 from millstream.runtime.sinks.delta import DeltaSink
-
-EPOCHS = [[{"ts": 10 * e + i, "k": "ab"[i % 2], "v": i / 2} for i in range(10)] for e in range(6)]
-EPOCHS[4].append({"ts": 1, "k": "late", "v": 0.0})
-EPOCHS[5].append({"ts": None, "k": "lost", "v": 0.0})
-SCHEMA = pa.schema({"ts": pa.int64(), "k": pa.string(), "v": pa.float64()})
-
-
-def write_input(folder: Path, epochs: int = len(EPOCHS)) -> Path:
-    folder.mkdir(exist_ok=True)
-    for i, rows in enumerate(EPOCHS[:epochs]):
-        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / f"{i}.parquet")
-    return folder
+from support.table_sinks import EPOCHS, ask, bag, run, wanted, write_input
 
 
 def engine(tmp_path: Path, source: Any, name: str = "q", checkpoint: str | None = "ck", **delta: Any) -> Any:
     made = ms.Engine(host="local", checkpoint=None if checkpoint is None else tmp_path / checkpoint)
-    stream = made.stream("s", source, progress=ms.bounded_disorder("ts", 3))
-    query = stream.window("ts", range=10).group_by("k").agg(n=ms.count(), total=ms.sum("v")).named(name)
+    query = ask(made, source, name)
     query.to_delta(tmp_path / "out", **delta)
     query.late.to_delta(tmp_path / "late", **delta)
     query.rejected.to_delta(tmp_path / "rejected", **delta)
     return made
 
 
-def run(made: Any, *, end: bool = False) -> None:
-    made.start(ms.available_now(), end_of_stream=end).await_termination()
-
-
-def bag(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
-
-
 def found(tmp_path: Path, name: str) -> pa.Table:
     return DeltaTable(tmp_path / name).to_pyarrow_table()
 
 
-def wanted(tmp_path: Path) -> dict[str, list[str]]:
-    made = ms.Engine(host="local")
-    stream = made.stream("s", ms.files(str(tmp_path / "in"), format="parquet"), progress=ms.bounded_disorder("ts", 3))
-    query = stream.window("ts", range=10).group_by("k").agg(n=ms.count(), total=ms.sum("v")).named("q")
-    run(made, end=True)
-    return {"out": bag(query.table()), "late": bag(query.late.table()), "rejected": bag(query.rejected.table())}
-
-
 def same(tmp_path: Path) -> None:
-    right = wanted(tmp_path)
+    right = wanted(tmp_path / "in")
     assert right["out"] == bag(found(tmp_path, "out"))
     for name in ("late", "rejected"):
         assert len(right[name]) == found(tmp_path, name).num_rows == 1
@@ -122,8 +93,8 @@ def test_somebody_else_s_table_is_refused_appended_to_or_replaced(tmp_path: Path
 
     with pytest.raises(ms.SinkError, match="is not that of the results of 'q'"):
         again("error")
-    assert sorted([*wanted(tmp_path)["out"], *bag(other)]) == again("append")
-    assert wanted(tmp_path)["out"] == again("replace")
+    assert sorted([*wanted(tmp_path / "in")["out"], *bag(other)]) == again("append")
+    assert wanted(tmp_path / "in")["out"] == again("replace")
 
 
 def test_columns_that_the_table_lacks_are_refused_or_added(tmp_path: Path) -> None:

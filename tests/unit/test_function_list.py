@@ -10,7 +10,7 @@ import pytest
 from millstream.core.errors import ExpressionError
 from millstream.core.settings import Settings
 from millstream.kernels.expressions.evaluate import evaluate, type_of
-from millstream.kernels.expressions.registry import FUNCTIONS
+from millstream.kernels.expressions.function_registry import FUNCTIONS
 from millstream.sql.expression import expression
 from support import function_cases
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import millstream as ms
 from millstream.kernels.expressions.bound_term import by_row
 from millstream.kernels.expressions.functions.patterns import _expression, _pieces
-from millstream.runtime.sources.decimals import decimals
+from millstream.runtime.sources.decimal_texts import decimals
 
 LONG = "9" * 5000
 """More digits than Python reads or writes as a number."""

@@ -32,6 +32,23 @@ LAYERS_OF_ONE_THING = {
     # What the user has in hand, and the node of it.
     *("Source", "Table"),
 }
+FILES_OF_ONE_THING = {
+    # Packages and commands.
+    *("__init__", "__main__"),
+    # The first file of a room: what all the others in it are.
+    "base",
+    # A node of the plan, its operator, what it promises, its kernel, and the method that makes it.
+    *("aggregate", "answers", "as_of", "compute", "distinct", "enrich", "feedback", "join", "pace", "project"),
+    *("select", "sort", "top", "union"),
+    # A kind of window, its operator, its kernel.
+    *("landmark", "rows", "session", "slide_by_tuple", "sliding"),
+    # The same part of two or three hosts.
+    *("arrange", "drive", "host", "jobs", "partials", "partition"),
+    # What a user has in hand, what a statement says, and what it means inside.
+    *("contract", "control", "entrance", "expression", "flush", "intervals", "query", "side", "store", "types"),
+    # What a person is told, by layer.
+    *("failure", "hints"),
+}
 OPENING = {
     "open",
     "read_bytes",
@@ -64,6 +81,12 @@ def test_classes_of_one_name_are_one_thing() -> None:
     classes = Counter(node.name for _, tree in modules() for node in tree.body if isinstance(node, ast.ClassDef))
 
     assert LAYERS_OF_ONE_THING == {name for name, number in classes.items() if number > 1 and name[0] != "_"}
+
+
+def test_files_of_one_name_are_one_thing() -> None:
+    names = Counter(name.rpartition("/")[2] for name, _ in modules())
+
+    assert FILES_OF_ONE_THING == {name.removesuffix(".py") for name, number in names.items() if number > 1}
 
 
 def test_only_state_knows_the_disk_of_a_checkpoint() -> None:

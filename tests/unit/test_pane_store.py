@@ -14,17 +14,17 @@ import pytest
 import millstream as ms
 from millstream.core.aggregate import AggregateCall
 from millstream.core.window import Grid, Sliding
+from millstream.kernels.aggregates.aggregate_registry import build
 from millstream.kernels.aggregates.base import Algebra, Work
-from millstream.kernels.aggregates.registry import build
 from millstream.kernels.dense import Ladder, Lattice
 from millstream.kernels.partials import KEY, ROWS, Bound, Merged, Partials
 from millstream.kernels.sliding import combine_runs
-from millstream.ops.panes.ended import InMatrices, InRuns, ended
-from millstream.ops.panes.form import PaneForm, converted, form_of, marked
+from millstream.ops.panes.ended_windows import InMatrices, InRuns, ended
 from millstream.ops.panes.growing import GrowingPart
 from millstream.ops.panes.kinds import NEVER, Kinds, first_window
 from millstream.ops.panes.part import PanePart, Taken
 from millstream.ops.panes.store import PaneStore
+from millstream.ops.panes.store_form import PaneForm, converted, form_of, marked
 from millstream.ops.windowing.base import as_segment
 from millstream.plan import nodes
 from millstream.plan.plan import Plan

@@ -139,7 +139,7 @@ def test_a_disk_that_is_full_at_any_time_stops_a_run_and_with_room_it_goes_on(tm
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@settings(max_examples=6)
+@settings(max_examples=max(2, settings().max_examples // 2))
 @given(
     plan=st.lists(
         st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 6), st.sampled_from([1, 2, 3, 5])), max_size=5

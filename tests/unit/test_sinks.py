@@ -216,3 +216,48 @@ def test_late_rows_that_nobody_asked_for_do_not_fill_the_memory(
     assert 200 == asked.late.table().num_rows
     assert {200} == {query["books"]["late"] for query in run.progress["queries"].values()}
     assert 1 == caplog.text.count("the others are only counted")
+
+
+@pytest.mark.parametrize("durable", [False, True], ids=["memory", "checkpoint"])
+@pytest.mark.parametrize("fails", [False, True], ids=["well", "badly"])
+def test_sinks_are_closed_when_a_run_ends(tmp_path: Path, *, durable: bool, fails: bool) -> None:
+    class Buffered:
+        """Hands over what it has when it is closed."""
+
+        def __init__(self) -> None:
+            self.waiting: list[int] = []
+            self.written: list[int] = []
+
+        def write(self, rows: pa.Table, epoch: int) -> None:
+            if fails and self.waiting:
+                raise RuntimeError("full")
+            self.waiting += rows["ts"].to_pylist()
+
+        def close(self) -> None:
+            self.written, self.waiting = self.written + self.waiting, []
+
+    sink = Buffered()
+    engine = ms.Engine(host="local", checkpoint=tmp_path / "ck" if durable else None)
+    engine.stream("s", [[{"ts": 1}], [{"ts": 2}]], schema="ts BIGINT", progress=ms.ordered("ts")).named("q").to(sink)
+    run = engine.start(ms.available_now())
+    if fails:
+        with pytest.raises(ms.RunError, match="full"):
+            run.await_termination()
+    else:
+        run.await_termination()
+
+    assert ([1] if fails else [1, 2]) == sink.written
+
+
+def test_a_sink_that_cannot_be_closed_fails_the_run() -> None:
+    class Stuck:
+        def write(self, rows: pa.Table, epoch: int) -> None:
+            """Takes all."""
+
+        def close(self) -> None:
+            raise OSError("no room for the rest")
+
+    engine = ms.Engine(host="local")
+    engine.stream("s", [{"ts": 1}], progress=ms.ordered("ts")).named("q").to(Stuck())
+    with pytest.raises(ms.RunError, match=r"closing Stuck of .* failed: OSError: no room for the rest"):
+        engine.start(ms.available_now()).await_termination()

@@ -15,9 +15,11 @@ from millstream.runtime.sinks.console import ConsoleSink
 from millstream.runtime.sinks.csv import CsvSink
 from millstream.runtime.sinks.delta import DeltaSink
 from millstream.runtime.sinks.discard import DiscardSink
+from millstream.runtime.sinks.iceberg import IcebergSink
 from millstream.runtime.sinks.json_lines import JsonLinesSink
 from millstream.runtime.sinks.memory import MemorySink
 from millstream.runtime.sinks.parquet import ParquetSink
+from millstream.runtime.sinks.postgres import PostgresSink
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,6 +76,30 @@ class Output:
         return self._add(
             DeltaSink(path, mode=mode, partition_by=partition_by, evolve=evolve, storage_options=storage_options)
         )
+
+    def to_iceberg(
+        self,
+        table: str,
+        *,
+        catalog: str | Mapping[str, str] = "default",
+        mode: str = "error",
+        partition_by: Sequence[str] | str = (),
+        evolve: bool = False,
+    ) -> Self:
+        """Append to an Iceberg table, one snapshot per epoch, exactly once. Needs `millstream[iceberg]`, and no JVM.
+
+        `table` is "namespace.name". `catalog` is the name of a catalog that `pyiceberg` is configured for, or the
+        properties of one, its "name" among them. `mode` and `evolve` are as in `to_delta`.
+        """
+        return self._add(IcebergSink(table, catalog=catalog, mode=mode, partition_by=partition_by, evolve=evolve))
+
+    def to_postgres(self, address: str, table: str, *, key: Sequence[str] | str = (), mode: str = "error") -> Self:
+        """Write to a table of PostgreSQL, exactly once. Needs `millstream[postgres]`.
+
+        With `key`, a row replaces the one that has the same values in these columns; without, rows are added. `mode` is
+        as in `to_parquet`.
+        """
+        return self._add(PostgresSink(address, table, key=key, mode=mode))
 
     def to_console(self, *, limit: int = 20, console: Console | None = None) -> Self:
         """Print one table per epoch on the terminal."""

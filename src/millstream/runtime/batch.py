@@ -65,5 +65,5 @@ class Sink(Protocol):
         ...
 
     def close(self) -> None:
-        """No more will come."""
+        """The run is over, well or not. If the engine is started again, more may come."""
         ...

@@ -8,12 +8,13 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from millstream.core.errors import MillstreamError, RunError
 from millstream.runtime.outputs.late_rows import warnings
+from millstream.runtime.query import HostQuery
 from millstream.runtime.reports.display import watch
 from millstream.runtime.trigger import Trigger
 
@@ -39,6 +40,11 @@ class Host(Protocol):
     @property
     def begun(self) -> bool:
         """Is the run past its start, so that what fails from now on fails in an epoch?"""
+        ...
+
+    @property
+    def queries(self) -> Mapping[str, HostQuery]:
+        """The queries that run, by name."""
         ...
 
     def so_far(self) -> dict[str, Any] | None:
@@ -121,8 +127,23 @@ class Run:
             failure.__cause__ = error
             self._error = failure
         finally:
+            self._close_sinks()
             self._before = (not self._reports and self._host.so_far()) or self._before
             self._done.set()
+
+    def _close_sinks(self) -> None:
+        """The run is over, well or not: sinks let go of what they hold."""
+        some = [sink for query in self._host.queries.values() for sinks in query.outputs().values() for sink in sinks]
+        for sink in {id(sink): sink for sink in some}.values():
+            try:
+                sink.close()
+            except BaseException as error:  # noqa: BLE001 - sys.exit() in somebody's sink too
+                if self._error is None:
+                    self._error = RunError(
+                        f"closing {type(sink).__name__} of {self.name!r} failed: {type(error).__name__}: {error}",
+                        hint="The cause is chained below; all epochs are done.",
+                    )
+                    self._error.__cause__ = error
 
     def _note(self, report: dict[str, Any]) -> None:
         for name, query in report["queries"].items():

@@ -8,7 +8,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 from millstream.core.quote import read_text, text
-from millstream.kernels.aggregates.registry import FUNCTIONS
+from millstream.kernels.aggregates.aggregate_registry import FUNCTIONS
 
 SYNONYMS = {
     "approx_count_distinct": "approx_distinct",

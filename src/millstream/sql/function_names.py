@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.kernels.expressions import bind as _all  # noqa: F401 - registers them
-from millstream.kernels.expressions.registry import names
+from millstream.kernels.expressions.function_registry import names
 from millstream.sql.dialect import AGGREGATES
 
 FUNCTIONS = tuple(sorted({*names(), *AGGREGATES}))

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from millstream.core.errors import SqlError, nearest
 from millstream.core.problem import Problem
-from millstream.kernels.expressions.registry import unknown
+from millstream.kernels.expressions.function_registry import unknown
 from millstream.sql.dialect import AGGREGATES, DIALECT, KEYWORDS, OTHER_AGGREGATES
 from millstream.sql.function_names import FUNCTIONS
 from millstream.sql.grammar.cursor import shown, typo

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.core.errors import ExpressionError
 from millstream.core.term import Term, column, constant
-from millstream.kernels.expressions.registry import check_function
+from millstream.kernels.expressions.function_registry import check_function
 from millstream.sql.intervals import interval_of
 from millstream.sql.type_names import type_of
 

@@ -18,7 +18,7 @@ from typing import Any
 from millstream.core.errors import StateError
 from millstream.state.codec import plain, restore
 from millstream.state.files import Written, verify
-from millstream.state.parts import pack, part_key, unpack
+from millstream.state.long_values import pack, part_key, unpack
 from millstream.state.paths import inside
 from millstream.state.storage import Storage
 

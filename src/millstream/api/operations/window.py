@@ -14,7 +14,7 @@ from millstream.core.flush import Flush
 from millstream.core.local_days import LocalDays
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined, Window
 from millstream.kernels.ticks import domain_of
-from millstream.runtime.bind import ROW_NUMBER
+from millstream.runtime.bind_aggregates import ROW_NUMBER
 
 _ARRIVAL = (None, ROW_NUMBER, "row-num")
 

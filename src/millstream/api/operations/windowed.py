@@ -18,9 +18,9 @@ from millstream.core.quote import apart
 from millstream.core.window import WHOLE
 from millstream.kernels.expressions.evaluate import type_of
 from millstream.kernels.group import check_groupable
-from millstream.ops.windowing.spec import WINDOW_COLUMNS
+from millstream.ops.windowing.aggregate_spec import WINDOW_COLUMNS
 from millstream.plan import nodes
-from millstream.runtime.bind import bind_aggregate
+from millstream.runtime.bind_aggregates import bind_aggregate
 from millstream.sql.expression import expression, named_expression
 
 if TYPE_CHECKING:

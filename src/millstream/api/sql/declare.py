@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millstream.api import progress as promise
+from millstream.api import declared_progress as promise
 from millstream.api.query import Query
 from millstream.api.rate import Rate
 from millstream.api.schema import arrow_type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream.api.operations.feedback import assumed, demanded, desired
@@ -137,6 +138,10 @@ def _sink(output: Output, kind: str | None, path: str, statement: Insert) -> Non
             output.to_json(path, **_folder_options(statement))
         case "delta":
             output.to_delta(path, **_folder_options(statement))
+        case "iceberg":
+            output.to_iceberg(path, **_iceberg_options(statement))
+        case "postgres":
+            output.to_postgres(**_postgres_options(statement, path))
         case "console":
             output.to_console()
         case "memory":
@@ -147,16 +152,40 @@ def _sink(output: Output, kind: str | None, path: str, statement: Insert) -> Non
 
 def _folder_options(statement: Insert) -> dict[str, Any]:
     """How a folder is written, in the words of the fluent API."""
+    return _options(statement, ("mode", "partition_by"))
+
+
+def _iceberg_options(statement: Insert) -> dict[str, Any]:
+    """How an Iceberg table is written; options that begin with `catalog.` are properties of its catalog."""
+    out = _options(statement, ("mode", "partition_by", "catalog"), "catalog.")
+    properties = {name.removeprefix("catalog."): out.pop(name) for name in list(out) if name.startswith("catalog.")}
+    return out | ({"catalog": properties} if properties else {})
+
+
+def _postgres_options(statement: Insert, table: str) -> dict[str, Any]:
+    """How a table of PostgreSQL is written."""
+    out = _options(statement, ("mode", "key", "address"))
+    if "address" not in out:
+        raise statement.piece.error(
+            f"{table!r} is in no database",
+            "Say where: INSERT INTO postgres 'table' OPTIONS (address 'postgresql://…').",
+        )
+    return {"table": table, **out}
+
+
+def _options(statement: Insert, known: Sequence[str], prefix: str | None = None) -> dict[str, Any]:
+    """The options of a statement, as arguments of the fluent API."""
     out: dict[str, Any] = {"mode": "replace"} if statement.replaces else {}
     for name, value in statement.options:
-        match name.text.lower():
-            case "mode":
-                out["mode"] = value.lower()
-            case "partition_by":
-                out["partition_by"] = [column.strip() for column in value.split(",")]
-            case _:
-                known = ("mode", "partition_by")
-                raise name.piece.error(f'there is no option "{name.text}"', nearest(name.text, known))
+        option = name.text.lower()
+        if option in ("partition_by", "key") and option in known:
+            out[option] = [column.strip() for column in value.split(",")]
+        elif option in known:
+            out[option] = value.lower() if option == "mode" else value
+        elif prefix is not None and option.startswith(prefix):
+            out[prefix + name.text[len(prefix) :]] = value
+        else:
+            raise name.piece.error(f'there is no option "{name.text}"', nearest(name.text, known))
     return out
 
 

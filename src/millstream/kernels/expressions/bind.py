@@ -16,10 +16,10 @@ from millstream.kernels.expressions.arithmetic import arithmetic, negative
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Frame, Result, constant
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import comparison, isin
+from millstream.kernels.expressions.function_registry import FUNCTIONS
 from millstream.kernels.expressions.intervals import moved
 from millstream.kernels.expressions.logic import all_of, any_of, case, condition, missing, negation
 from millstream.kernels.expressions.nested import field_of, item_of
-from millstream.kernels.expressions.registry import FUNCTIONS
 
 
 def bind(term: Term, schema: pa.Schema, settings: Settings) -> BoundTerm:

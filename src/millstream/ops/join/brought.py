@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from millstream.core.expression import Expression
 from millstream.kernels.expressions.evaluate import evaluate
 from millstream.ops.join.held import HASH, SIDES, Held, of_side, opened
+from millstream.ops.join.join_spec import Layout
 from millstream.ops.join.route_pairs import BITS
 from millstream.ops.join.shared_spec import SharedSpec
-from millstream.ops.join.spec import Layout
 from millstream.state.store import Segment, Store
 
 LONE = "lone"

@@ -16,7 +16,7 @@ import pyarrow as pa
 from millstream.core.feedback import Records
 from millstream.kernels.pairs import SortedRun, pack, sort_run
 from millstream.ops.guard import wanted
-from millstream.ops.join.spec import Layout
+from millstream.ops.join.join_spec import Layout
 from millstream.state.slices import Slices
 from millstream.state.store import Segment, Store
 

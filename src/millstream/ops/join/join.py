@@ -25,9 +25,9 @@ from millstream.kernels.pairs import pairs
 from millstream.kernels.same import same
 from millstream.kernels.ticks import ordered_columns, to_ticks, too_far
 from millstream.ops.join.held import SIDES, Held, of_side, opened, tidy, without
+from millstream.ops.join.join_spec import JoinSpec
 from millstream.ops.join.leaving import Leaving, gathered
 from millstream.ops.join.ruled_out import by_keys, says_of_keys
-from millstream.ops.join.spec import JoinSpec
 from millstream.ops.join.thrifty import gaps
 from millstream.ops.operator import Operator
 from millstream.state.store import Segment

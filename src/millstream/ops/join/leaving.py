@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.core.promise.join import LEFT
 from millstream.kernels.pairs import BLOCK
-from millstream.ops.join.spec import RIGHT, JoinSpec
+from millstream.ops.join.join_spec import RIGHT, JoinSpec
 
 
 class Leaving:

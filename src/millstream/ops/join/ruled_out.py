@@ -13,7 +13,7 @@ from millstream.core.progress import Key, Progress
 from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import to_ticks
-from millstream.ops.join.spec import JoinSpec
+from millstream.ops.join.join_spec import JoinSpec
 
 
 def by_keys(

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.core.expression import Expression
+from millstream.ops.join.join_spec import JoinSpec, Partners
 from millstream.ops.join.leaving import Leaving
-from millstream.ops.join.spec import JoinSpec, Partners
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.ops.operator import Operator
-from millstream.ops.panes.form import PaneForm, marked
+from millstream.ops.panes.store_form import PaneForm, marked
 from millstream.ops.windowing.auto import Undecided
 from millstream.ops.windowing.differential import Differential
 from millstream.ops.windowing.paned import Paned

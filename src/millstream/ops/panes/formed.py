@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.kernels.partials import Bundle
-from millstream.ops.panes.form import PaneForm, converted, form_of, marked
+from millstream.ops.panes.store_form import PaneForm, converted, form_of, marked
 from millstream.ops.windowing.base import WindowOperator, as_bundle
 from millstream.state.store import Segment
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 from millstream.core.progress import Progress
 from millstream.core.window import Landmark
 from millstream.kernels.partials import KEY
-from millstream.ops.panes.form import PaneForm
 from millstream.ops.panes.formed import FormedPart
 from millstream.ops.panes.lifted import Lifted
-from millstream.ops.panes.spec import Reader
+from millstream.ops.panes.store_form import PaneForm
+from millstream.ops.panes.store_spec import Reader
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.landmark import GrowingWindows
-from millstream.ops.windowing.spec import Spec
 
 
 class GrowingPart(FormedPart, GrowingWindows):

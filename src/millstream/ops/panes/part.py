@@ -20,14 +20,14 @@ from millstream.kernels.group import stand_in
 from millstream.kernels.partials import KEY, ROWS, Bundle, Merged
 from millstream.kernels.sliding import runs
 from millstream.ops.operator import says_of_groups
-from millstream.ops.panes.ended import Ended, InRuns, Results, ended
-from millstream.ops.panes.form import PaneForm
+from millstream.ops.panes.ended_windows import Ended, InRuns, Results, ended
 from millstream.ops.panes.formed import FormedPart
 from millstream.ops.panes.kinds import Kinds
 from millstream.ops.panes.lifted import Lifted
-from millstream.ops.panes.spec import Reader, StoreAnswer
+from millstream.ops.panes.store_form import PaneForm
+from millstream.ops.panes.store_spec import Reader, StoreAnswer
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import clip, select
-from millstream.ops.windowing.spec import Spec
 
 COUNT = Count()
 ByKind = dict[int, pa.Array]

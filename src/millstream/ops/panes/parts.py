@@ -9,8 +9,8 @@ from millstream.core.window import Grid, Landmark
 from millstream.kernels.partials import Bound
 from millstream.ops.panes.growing import GrowingPart
 from millstream.ops.panes.part import PanePart
-from millstream.ops.panes.spec import Reader, StoreSpec
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.panes.store_spec import Reader, StoreSpec
+from millstream.ops.windowing.aggregate_spec import Spec
 
 Part = PanePart | GrowingPart
 

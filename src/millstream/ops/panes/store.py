@@ -19,7 +19,7 @@ from millstream.ops.panes.growing import GrowingPart
 from millstream.ops.panes.lifted import BITS, Lifted, bitmap, lifting
 from millstream.ops.panes.part import PanePart
 from millstream.ops.panes.parts import Part, parts_of
-from millstream.ops.panes.spec import Reader, StoreSpec
+from millstream.ops.panes.store_spec import Reader, StoreSpec
 from millstream.ops.windowing.base import as_bundle, as_segment
 from millstream.state.store import Segment, Store
 

@@ -19,8 +19,8 @@ from millstream.core.window import Sliding
 from millstream.kernels.aggregates.count import Count
 from millstream.kernels.partials import KEY, ROWS, Bound, Bundle
 from millstream.kernels.sliding import expand
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import as_segment
-from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.state.store import Segment
 

@@ -13,7 +13,7 @@ from millstream.core.window import Sliding, common_pane
 from millstream.kernels.group import cells, encode
 from millstream.kernels.ticks import to_ticks
 from millstream.ops.operator import Operator
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.aggregate_spec import Spec
 
 _ENOUGH = 10_000
 """So many rows show what all are like, and take little time to look at."""

@@ -22,7 +22,7 @@ from millstream.ops.operator import Operator, group_bounds, says_of_groups
 from millstream.state.store import Segment
 
 if TYPE_CHECKING:
-    from millstream.ops.windowing.spec import Spec
+    from millstream.ops.windowing.aggregate_spec import Spec
 
 # Segments are merged into one when there are more than this many: an epoch adds one at most.
 MANY = 8

@@ -14,7 +14,7 @@ from millstream.core.progress import Progress
 from millstream.core.window import WHOLE, UserDefined
 from millstream.kernels.partials import Lowered, Merged, Partials
 from millstream.kernels.sliding import expand
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.wid import ByWindow
 
 _NEVER = "__never"

@@ -17,8 +17,8 @@ from millstream.kernels.aggregates.base import Work, plain, sum_by
 from millstream.kernels.group import Cells, cells
 from millstream.kernels.partials import ROWS, Lowered, Merged
 from millstream.kernels.sliding import PanedShape, expand
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.paned import Paned
-from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
 
 _CARRIED = "carried"

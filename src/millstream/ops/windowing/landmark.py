@@ -17,8 +17,8 @@ from millstream.core.progress import Progress
 from millstream.core.window import Landmark
 from millstream.kernels.partials import KEY, Bundle
 from millstream.kernels.sliding import GrowingShape
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator
-from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
 
 

@@ -17,8 +17,8 @@ from millstream.core.window import Sliding, common_pane
 from millstream.kernels.partials import KEY, Merged
 from millstream.kernels.sliding import PanedShape, expand
 from millstream.ops.operator import says_of_groups
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator, clip, select
-from millstream.ops.windowing.spec import Spec
 
 _EMPTY = 4
 """Windows for each pane that has rows, beyond which they are mostly empty."""

@@ -18,8 +18,8 @@ from millstream.core.window import Rows
 from millstream.kernels.group import encode
 from millstream.ops.complete import over_groups
 from millstream.ops.counts import Counts, Totals
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.paned import GroupBounds, Paned
-from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Store
 
 ROW_NUMBER = "row_num"

@@ -17,7 +17,7 @@ from millstream.core.window import Session
 from millstream.kernels.aggregates.extreme import Extreme
 from millstream.kernels.group import encode
 from millstream.kernels.partials import KEY, Bound, Bundle, Lowered, Merged
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.wid import ByWindow
 
 _LAST = "__ms_last"

@@ -14,8 +14,8 @@ from millstream.core.progress import Progress
 from millstream.core.window import SlideByTuple
 from millstream.kernels.partials import Lowered
 from millstream.kernels.sliding import Listed
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator
-from millstream.ops.windowing.spec import Spec
 from millstream.state.store import Segment
 
 _ENDS = "ends"

@@ -16,8 +16,8 @@ from millstream.core.progress import Progress
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, Bundle, Lowered, Merged
 from millstream.kernels.sliding import expand
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.base import WindowOperator, select
-from millstream.ops.windowing.spec import Spec
 
 
 class ByWindow(WindowOperator):

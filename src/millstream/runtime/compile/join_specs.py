@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millstream.core.expression import Expression
+from millstream.ops.join.join_spec import JoinSpec
 from millstream.ops.join.shared_spec import JoinReader, SharedSpec
-from millstream.ops.join.spec import JoinSpec
 from millstream.plan import nodes
 from millstream.plan.sharing import PULL_UP
 

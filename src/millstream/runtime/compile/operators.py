@@ -24,7 +24,7 @@ from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.plan import nodes
 from millstream.runtime.compile.join_specs import join_spec, shared_spec
-from millstream.runtime.compile.registry import Note, make_operator, make_window_operator, operator_of
+from millstream.runtime.compile.operator_registry import Note, make_operator, make_window_operator, operator_of
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.compile.window_kinds import spec_of
 

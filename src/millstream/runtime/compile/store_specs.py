@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.core.expression import Expression
+from millstream.kernels.aggregates.aggregate_registry import build
 from millstream.kernels.aggregates.count import Count
-from millstream.kernels.aggregates.registry import build
 from millstream.kernels.partials import Bound
 from millstream.kernels.ticks import edge_type
-from millstream.ops.panes.spec import Reader, StoreAnswer, StoreSpec
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.panes.store_spec import Reader, StoreAnswer, StoreSpec
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.plan import nodes
 
 

@@ -7,12 +7,13 @@ import pyarrow as pa
 from millstream.core.aggregate import Difference
 from millstream.core.errors import PlanError
 from millstream.core.window import Landmark, Rows, Session, SlideByTuple, Sliding, UserDefined
+from millstream.kernels.aggregates.aggregate_registry import build
 from millstream.kernels.aggregates.base import Algebra
-from millstream.kernels.aggregates.registry import build
 from millstream.kernels.partials import Bound
 from millstream.kernels.ticks import edge_type
 from millstream.ops.operator import Operator
 from millstream.ops.windowing.adaptive import Adaptive
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.ops.windowing.auto import Look, Undecided
 from millstream.ops.windowing.base import WindowOperator
 from millstream.ops.windowing.bins import OnePass
@@ -26,11 +27,10 @@ from millstream.ops.windowing.session import Sessions
 from millstream.ops.windowing.several import Several
 from millstream.ops.windowing.slide_by_tuple import ListedWindows
 from millstream.ops.windowing.smoothed import Smoothed, computing
-from millstream.ops.windowing.spec import Spec
 from millstream.ops.windowing.wid import Wid
 from millstream.plan import nodes
 from millstream.plan.cost import Statistics, better, choose, several
-from millstream.runtime.compile.registry import Note, operator_of_window
+from millstream.runtime.compile.operator_registry import Note, operator_of_window
 
 
 def spec_of(node: nodes.Aggregate) -> Spec:

@@ -32,15 +32,15 @@ from millstream.runtime.durable.deliver import deliver, tidy
 from millstream.runtime.durable.drain import drain_query
 from millstream.runtime.durable.drive import Drive
 from millstream.runtime.durable.ending import end_streams
+from millstream.runtime.durable.epoch_report import progress_report, rows_by_stream
 from millstream.runtime.durable.heeding import demanded, guards_in_force
 from millstream.runtime.durable.jobs import Arrivals, Jobs, LocalJobs
 from millstream.runtime.durable.lay_out import lay_out
 from millstream.runtime.durable.ledger import Ledger, StreamLedger
 from millstream.runtime.durable.migrate import held_by, renamed
-from millstream.runtime.durable.report import progress_report, rows_by_stream
 from millstream.runtime.durable.rewind import rewind
 from millstream.runtime.durable.stops import Stops
-from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.ended_streams import refuse_rows, refuse_start
 from millstream.runtime.local.epoch import now_of
 from millstream.runtime.no_frames import NoFrames
 from millstream.runtime.outputs.folders import claim_folders, finish, folders

@@ -25,7 +25,7 @@ from millstream.plan.plan import Plan
 from millstream.plan.sharing import Sharing
 from millstream.runtime.batch import Batch, Sink, Source
 from millstream.runtime.changes import Change, Changes
-from millstream.runtime.ended import refuse_rows, refuse_start
+from millstream.runtime.ended_streams import refuse_rows, refuse_start
 from millstream.runtime.feedback import FeedbackLoop, Scene
 from millstream.runtime.local.arrange import Arranged
 from millstream.runtime.local.demanded import demanded

@@ -29,4 +29,4 @@ class TransactionalSink(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """No more will come."""
+        """The run is over; if the engine is started again, more may come."""

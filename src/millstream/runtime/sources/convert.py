@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.runtime.sources.decimals import decimals
+from millstream.runtime.sources.decimal_texts import decimals
 
 REFUSALS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 """What Arrow raises for a value that does not fit."""

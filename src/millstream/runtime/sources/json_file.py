@@ -18,7 +18,7 @@ import pyarrow.json as pa_json
 from millstream.runtime.batch import Batch, Unreadable
 from millstream.runtime.sources.contents import contents, count_lines, is_utf8, printable
 from millstream.runtime.sources.convert import from_column
-from millstream.runtime.sources.decimals import far
+from millstream.runtime.sources.decimal_texts import far
 from millstream.runtime.sources.dicts import fit_dicts, infer
 from millstream.runtime.sources.stamps import text_type
 

@@ -49,6 +49,8 @@ class Report:
     rows: dict[str, int] = field(default_factory=dict[str, int])
     partials: int = 0
     """How many partials came in, where rows were reduced before."""
+    failed: int = 0
+    """For how many rows an expression failed there: the epoch must be taken in another way, which says why."""
 
     def pack(self) -> bytes:
         """As JSON."""

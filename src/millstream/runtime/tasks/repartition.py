@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.ops.as_of import SIDES
 from millstream.ops.join.brought import own_names, renamed
 from millstream.ops.join.held import opened
-from millstream.ops.join.spec import Layout
+from millstream.ops.join.join_spec import Layout
 from millstream.plan import nodes
 from millstream.runtime.durable.ledger import Ledger
 from millstream.runtime.tasks.cut import covering, split_segment

@@ -21,7 +21,7 @@ from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.parcel import Parcel, Report, pack_facts, pack_tables, to_batch
 from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.task import meet_at
-from millstream.spark.paths.reduce import APART, HIGH, NativeReduce, group_names
+from millstream.spark.paths.reduce import APART, FAILED, HIGH, NativeReduce, group_names
 from millstream.spark.worker import freeze_worker
 
 
@@ -97,7 +97,7 @@ def _parcels(program: Program, native: NativeReduce, rows: pa.Table, partition: 
     apart = rows[APART].to_numpy()
     counts = rows[ROWS].to_numpy()
     number = {kind: int(counts[apart == kind].sum()) for kind in Fate}
-    report = Report(partials=rows.num_rows)
+    report = Report(partials=rows.num_rows, failed=int(counts[apart == FAILED].sum()))
     passing = number[Fate.GOOD] + number[Fate.FILTERED] + number[Fate.FAR]
     high = rows.filter(pa.array((apart != Fate.REJECTED) & (apart != Fate.LATE)))[HIGH].drop_null()
     if len(high) and native.counts:

@@ -10,7 +10,7 @@ partials are few, one task can stand in for all partitions, which costs less tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,12 +19,13 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from millstream.core.domain import BOTTOM
 from millstream.core.entrance import Fate
+from millstream.core.expression import Expression
 from millstream.core.generator import BoundedDisorder, Ordered, Step
 from millstream.core.quote import quoted
 from millstream.core.window import Sliding
 from millstream.kernels.partials import KEY, ROWS
 from millstream.ops.panes.lifted import BITS
-from millstream.ops.panes.spec import StoreSpec
+from millstream.ops.panes.store_spec import StoreSpec
 from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
@@ -33,12 +34,15 @@ from millstream.spark.paths.conditions import kept
 from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
+from millstream.spark.paths.tried import Tried, tried
 
 # So many partials pass through one task in less time than a shuffle takes.
 _FEW = 20_000
 MOST_STORES = 4
 """Spark reads the rows once for each store: above so many, kernels read them once for all."""
 APART, HIGH = "__ms_apart", "__ms_high"
+FAILED = max(Fate) + 1
+"""The fate of a row that an expression fails for: kernels must take the epoch in, and say why."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,8 @@ def _why_not_stop(program: Program, stop: int, *, counts: bool) -> NativeReduce 
     while not isinstance(below, nodes.Source):
         if not isinstance(below, nodes.Select | nodes.Project):
             return "rows pass more than conditions and columns on their way"
-        # What may fail for a row is computed by kernels, which set the row apart; Spark would fail the job.
-        texts = [below.condition] if isinstance(below, nodes.Select) else [e for _, e in below.columns]
-        if not all(one.total for one in texts):
-            return "an expression may fail for a row, and only kernels can set such a row apart"
+        if any(tried(one, below.input.schema) is None for one in below.expressions()):
+            return "an expression may fail for a row, and Spark has no form of it that does not fail"
         if isinstance(below, nodes.Project):
             attribute = _passed(below, attribute)
         path.insert(0, program.index[id(below)])
@@ -159,7 +161,7 @@ class Reduction:
         path = [program.nodes[i] for i in native.path]
         # Rows are flagged and get the columns of the first node on the way in one step: Spark analyses the plan anew
         # for each.
-        at_once = bool(path) and isinstance(path[0], nodes.Project) and all(e.total for _, e in path[0].columns)
+        at_once = bool(path) and isinstance(path[0], nodes.Project) and all(e.total for e in path[0].expressions())
         self._columns = _columns(path.pop(0)) if at_once else [F.col("*")]
         self._path = [_through(node) for node in path]
         tick = ticks(node.attribute, node.input.schema.field(node.attribute).type)
@@ -241,22 +243,35 @@ def _through(node: nodes.Node) -> Callable[[DataFrame], DataFrame]:
     """Takes rows past a condition, which only flags them, or gives them other columns."""
     if isinstance(node, nodes.Select):
         judged = f"({Fate.GOOD:d})" if node.spare else f"({Fate.GOOD:d}, {Fate.FAR:d})"
-        passes = f"{APART} NOT IN {judged} OR coalesce({node.condition.spark}, false)"
-        apart = F.expr(f"CASE WHEN {passes} THEN {APART} ELSE {Fate.FILTERED:d} END")
+        condition = _tried(node.condition, node)
+        passes = f"{APART} NOT IN {judged} OR coalesce({condition.value}, false)"
+        apart = F.expr(f"CASE {_failing([condition])} WHEN {passes} THEN {APART} ELSE {Fate.FILTERED:d} END")
         return lambda frame: frame.withColumn(APART, apart)
     assert isinstance(node, nodes.Project)
-    columns = [*_columns(node), F.col(APART), F.col(HIGH)]
+    failing = _failing([_tried(one, node) for one in node.expressions()])
+    apart = F.expr(f"CASE {failing} ELSE {APART} END").alias(APART) if failing else F.col(APART)
+    columns = [*_columns(node), apart, F.col(HIGH)]
     return lambda frame: frame.select(*columns)
 
 
-def _columns(node: nodes.Node) -> list[Column]:
-    """A node's columns; what may fail is computed only for rows that have got so far."""
-    assert isinstance(node, nodes.Project)
-    texts = [
-        (name, e.spark if e.total else f"CASE WHEN {APART} = {Fate.GOOD:d} THEN {e.spark} END")
-        for name, e in node.columns
+def _failing(some: Sequence[Tried]) -> str:
+    """The cases of rows that have got so far and fail here."""
+    fails = [
+        f"WHEN {APART} IN ({Fate.GOOD:d}, {Fate.FAR:d}) AND {one.failed} THEN {FAILED}" for one in some if one.failed
     ]
-    return [F.expr(text).alias(name) for name, text in texts]
+    return " ".join(fails)
+
+
+def _columns(node: nodes.Node) -> list[Column]:
+    """A node's columns, null where they fail."""
+    assert isinstance(node, nodes.Project)
+    return [F.expr(_tried(one, node).value).alias(name) for name, one in node.columns]
+
+
+def _tried(expression: Expression, node: nodes.Select | nodes.Project) -> Tried:
+    made = tried(expression, node.input.schema)
+    assert made is not None, expression
+    return made
 
 
 def partition_column(node: nodes.Panes, partitions: int) -> Column:

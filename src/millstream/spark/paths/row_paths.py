@@ -42,6 +42,8 @@ from millstream.spark.paths.reduce import Reduction, why_not_native
 _MANY = 50_000
 _WORTH = 3
 _NAMED = 5
+_LONGEST_PENALTY = 63
+"""After so many steps at most, Spark tries again to reduce rows that an expression failed for."""
 FEW_ROWS = 10_000
 """So many rows the driver takes in itself."""
 FEW_KEPT = 100_000
@@ -165,6 +167,10 @@ class Reduced:
         self._partials: int | None = None
         self._scattered = False
         """Almost every row is a partial of its own: shuffling those twice costs more than handing rows to kernels."""
+        self._again = 0
+        """The step from which on it is tried again, after an expression failed for a row."""
+        self._penalty = 0
+        """How many steps went another way the last time."""
 
     def refused(self, order: Order, arrivals: SparkArrivals) -> str | None:
         """Why the rows of this epoch cannot take this way."""
@@ -178,12 +184,22 @@ class Reduced:
             self._reductions = [Reduction(self._collect.program, one) for one in self._natives]
         if self._scattered:
             return "almost every row is a partial of its own"
+        if order.sequence < self._again:
+            return "an expression failed for some rows of an earlier epoch"
         return None
 
-    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report]:
-        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any."""
+    def __call__(self, order: Order, arrivals: SparkArrivals, what: str) -> list[Report] | None:
+        """Spark reduces the rows; a second job fetches those that are late or rejected, if there are any.
+
+        None if an expression failed for a row: what was written is overwritten by the way that kernels take.
+        """
         frame, program = arrivals.scanned(), self._collect.program
         reports = self._collect(self._collect.levels(order, *self._met(frame, order)), what)
+        if any(report.failed for report in reports):
+            self._penalty = min(_LONGEST_PENALTY, 2 * self._penalty + 1)
+            self._again = order.sequence + 1 + self._penalty
+            return None
+        self._penalty //= 2
         self._partials = sum(report.partials for report in reports)
         first = self._reductions[0]
         rows = sum(report.meters.get(first.native.source, {}).get("rows_in", 0) for report in reports)

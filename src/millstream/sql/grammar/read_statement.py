@@ -12,7 +12,7 @@ from millstream.sql.grammar.read_stream import read_options, read_stream, read_t
 from millstream.sql.grammar.statements import CreateView, Insert, Name, SendFeedback, Statement
 from millstream.sql.grammar.text import Text, statements
 
-SINKS = ("parquet", "csv", "json", "delta", "console", "memory")
+SINKS = ("parquet", "csv", "json", "delta", "iceberg", "postgres", "console", "memory")
 _WITHOUT_PATH = ("console", "memory")
 _FIRST = ("SELECT", "WITH", "CREATE", "INSERT", "FEEDBACK")
 _INTENTS = ("ASSUMED", "DESIRED", "DEMANDED")

@@ -13,8 +13,8 @@ from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Failed
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import common
 from millstream.kernels.expressions.fit import fixed, whole, wrong
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.nested import at_place, by_key
-from millstream.kernels.expressions.registry import function
 
 _FAMILY = "arrays, maps and structs"
 

@@ -11,7 +11,7 @@ from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value,
 from millstream.kernels.expressions.casts import cast, numpy_of
 from millstream.kernels.expressions.fit import long, whole
 from millstream.kernels.expressions.fit import wrong as wrong_type
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 
 _FAMILY = "bits"
 

@@ -12,8 +12,8 @@ from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Frame,
 from millstream.kernels.expressions.casts import cast
 from millstream.kernels.expressions.compare import common, compared, comparison
 from millstream.kernels.expressions.fit import wrong
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.logic import case, coalesce, missing, negation
-from millstream.kernels.expressions.registry import function
 
 _FAMILY = "conditions"
 

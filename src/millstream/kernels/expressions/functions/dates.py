@@ -24,8 +24,8 @@ from millstream.kernels.expressions.bound_term import (
 )
 from millstream.kernels.expressions.casts import DAY, cast, numpy_of
 from millstream.kernels.expressions.fit import date, fixed, stamp, text, whole
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.intervals import months_later
-from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.zones import civil, days_of, from_local, length_of_month, to_local
 
 _FAMILY = "dates and times"

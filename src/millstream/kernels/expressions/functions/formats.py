@@ -13,9 +13,9 @@ from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, RowError, by_row, rowwise, strict
 from millstream.kernels.expressions.casts import DAY, cast
 from millstream.kernels.expressions.fit import fixed, long, stamp, text
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.functions.dates import local_of
 from millstream.kernels.expressions.read_text import read_stamp
-from millstream.kernels.expressions.registry import function
 from millstream.kernels.expressions.write_text import year_text
 from millstream.kernels.expressions.zones import civil, from_local, to_local
 

@@ -14,7 +14,7 @@ from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, constant, rowwise
 from millstream.kernels.expressions.fit import fixed, text
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 
 _FAMILY = "digests"
 _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}

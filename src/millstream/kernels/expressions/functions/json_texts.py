@@ -10,7 +10,7 @@ from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, rowwise
 from millstream.kernels.expressions.fit import fixed, text
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 
 _FAMILY = "JSON"
 _STEP = re.compile(r"\.([^.\[\]*]+)|\['([^'\]*]+)'\]|\[(\d+)\]")

@@ -14,7 +14,7 @@ from millstream.kernels.expressions.arithmetic import absolute, negative
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value, constant, is_null, rowwise, strict
 from millstream.kernels.expressions.casts import numpy_of
 from millstream.kernels.expressions.fit import double, whole
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 
 _FAMILY = "numbers"
 Compute = Callable[[np.ndarray], np.ndarray]

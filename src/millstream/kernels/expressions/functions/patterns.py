@@ -12,8 +12,8 @@ from millstream.core.errors import ExpressionError
 from millstream.kernels.expressions import types as t
 from millstream.kernels.expressions.bound_term import Binding, BoundTerm, Value, rowwise, strict
 from millstream.kernels.expressions.fit import fixed, text, whole
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.java_regex import compiled, replacement
-from millstream.kernels.expressions.registry import function
 
 _FAMILY = "patterns"
 

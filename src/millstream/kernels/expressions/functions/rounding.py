@@ -25,7 +25,7 @@ from millstream.kernels.expressions.bound_term import (
 from millstream.kernels.expressions.casts import cast, numpy_of
 from millstream.kernels.expressions.decimals import each, rounded, to_decimal
 from millstream.kernels.expressions.fit import fixed, wrong
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 
 _FAMILY = "numbers"
 

@@ -25,8 +25,8 @@ from millstream.kernels.expressions.bound_term import (
     strict,
 )  # fmt: skip
 from millstream.kernels.expressions.fit import long, text, whole, wrong
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.logic import case, missing
-from millstream.kernels.expressions.registry import function
 
 _FAMILY = "texts"
 _LONGEST = 16 << 20

@@ -24,7 +24,7 @@ from millstream.kernels.expressions.bound_term import (
 )  # fmt: skip
 from millstream.kernels.expressions.casts import DAY, cast, numpy_of
 from millstream.kernels.expressions.fit import double, fixed, long, stamp, whole, wrong
-from millstream.kernels.expressions.registry import function
+from millstream.kernels.expressions.function_registry import function
 from millstream.kernels.expressions.zones import civil, days_of, from_local, known, length_of_month, to_local
 
 _FAMILY = "dates and times"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from millstream.core.window import Window
 from millstream.ops.operator import Operator
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.aggregate_spec import Spec
 from millstream.plan import nodes
 from millstream.plan.cost import Choice
 

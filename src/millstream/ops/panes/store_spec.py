@@ -9,7 +9,7 @@ import pyarrow as pa
 from millstream.core.window import Grid, Landmark, Sliding
 from millstream.kernels.aggregates.base import Algebra, Holistic
 from millstream.kernels.partials import Bound
-from millstream.ops.windowing.spec import Spec
+from millstream.ops.windowing.aggregate_spec import Spec
 
 
 @dataclass(frozen=True, slots=True)

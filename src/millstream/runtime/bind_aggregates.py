@@ -17,7 +17,7 @@ from millstream.core.quote import apart, check_reserved
 from millstream.core.window import Window
 from millstream.kernels.expressions.evaluate import as_condition, type_of
 from millstream.kernels.ticks import domain_of
-from millstream.ops.windowing.spec import WINDOW_COLUMNS
+from millstream.ops.windowing.aggregate_spec import WINDOW_COLUMNS
 from millstream.plan import nodes
 from millstream.runtime.compile.window_kinds import ROW_NUMBER, spec_of
 
