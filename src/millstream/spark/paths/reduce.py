@@ -30,10 +30,10 @@ from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
-from millstream.spark.paths.conditions import kept
 from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
+from millstream.spark.paths.pushed import kept
 from millstream.spark.paths.tried import Tried, tried
 
 # So many partials pass through one task in less time than a shuffle takes.
