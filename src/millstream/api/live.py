@@ -160,7 +160,7 @@ class Live:
         engine.host.changes.submit(change)
         if self.between_epochs:
             engine.host.changes.apply(engine.host.change)
-        elif threading.current_thread().name == f"millstream-{run.name}":
+        elif run.telling == threading.get_ident() or threading.current_thread().name == f"millstream-{run.name}":
             return  # the run itself asks, and makes the change when its epoch is over
         while not change.done.wait(_LOOK):
             if not run.is_active:  # it ended before it came to it
