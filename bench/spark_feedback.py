@@ -1,4 +1,4 @@
-"""Suite 5 of feedback on Spark: a reader ignores all sensors but a few, and the guard reaches the scan of Parquet files.
+"""Suite 5 of feedback on Spark: a reader ignores all sensors but one, and the guard reaches the scan of Parquet.
 
 `python bench/spark_feedback.py` prints rows read and the wall time of warm runs, with and without feedback, in turns.
 """
@@ -64,8 +64,8 @@ def main(rounds: int) -> None:
                 found[heeding].append(run(spark, folder / "in", folder / f"{i}{heeding}", heeding=heeding))
         plain, told = (min(found[heeding][1:]) for heeding in (False, True))
         assert plain[2] == told[2]
-        print(f"rows read {plain[1]:,} and {told[1]:,}")  # noqa: T201
-        print(f"wall time {plain[0]:.1f} s and {told[0]:.1f} s: {100 * (told[0] / plain[0] - 1):.0f} %")  # noqa: T201
+        print(f"rows read {plain[1]:,} and {told[1]:,}")
+        print(f"wall time {plain[0]:.1f} s and {told[0]:.1f} s: {100 * (told[0] / plain[0] - 1):.0f} %")
     spark.stop()
 
 

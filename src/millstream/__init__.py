@@ -51,6 +51,7 @@ from millstream.api.functions import (
     variance,
 )
 from millstream.api.operations.feedback import assumed, demanded, desired
+from millstream.api.operations.many import join
 from millstream.api.query import Query
 from millstream.api.schema import files
 from millstream.api.sql.script import Script
@@ -127,6 +128,7 @@ __all__ = [
     "files",
     "first",
     "heavy_hitters",
+    "join",
     "last",
     "lazy_flush",
     "max",

@@ -10,7 +10,10 @@ import pytest
 from support.kills import send
 
 pytestmark = [pytest.mark.spark, pytest.mark.survival]
-KILLS = {what: int(os.environ.get("MILLSTREAM_KILLS", few)) for what, few in (("windows", "3"), ("pairs", "2"))}
+KILLS = {
+    what: int(os.environ.get("MILLSTREAM_KILLS", few))
+    for what, few in (("windows", "3"), ("pairs", "2"), ("ring", "2"))
+}
 
 
 @pytest.mark.parametrize("what", KILLS)

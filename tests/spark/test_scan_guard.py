@@ -12,7 +12,7 @@ import pytest
 import millstream as ms
 from millstream.core.pattern import Pattern, UpTo
 from millstream.spark.file_scan import Folder, Scan
-from millstream.spark.paths.pushed import kept
+from millstream.spark.paths.guard_conditions import kept
 from support.disk import rows_of
 
 pytestmark = pytest.mark.spark

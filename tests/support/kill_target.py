@@ -1,6 +1,6 @@
-"""A run to be killed: files in, windows or pairs out, a checkpoint in between. Says READY, then DONE with the books.
+"""A run to be killed: files in, results out, a checkpoint in between. Says READY, then DONE with the books.
 
-python -m support.kill_target FOLDER PARTITIONS windows|pairs spark|local
+python -m support.kill_target FOLDER PARTITIONS windows|pairs|ring spark|local
 """
 
 from __future__ import annotations
@@ -35,8 +35,17 @@ def ask_pairs(engine: ms.Engine, first: Any, second: Any) -> Any:
     return left.join(right, on=["k", "g"], how="left", within="15 seconds").named("q")
 
 
-ASK: dict[str, Callable[..., Any]] = {"windows": ask, "pairs": ask_pairs}
-INPUTS = {"windows": ("in",), "pairs": ("in", "in2")}
+def ask_ring(engine: ms.Engine, *sources: Any) -> Any:
+    """Three streams with a key for each two: rows stay in their partitions, and what looks for them travels."""
+    streams = (
+        engine.stream(name, source, progress=ms.bounded_disorder("ts", "10 seconds"))
+        for name, source in zip("stu", sources, strict=True)
+    )
+    return ms.join(*streams, on=[("s.k", "t.k"), ("t.g", "u.g")], within="6 seconds").named("q")
+
+
+ASK: dict[str, Callable[..., Any]] = {"windows": ask, "pairs": ask_pairs, "ring": ask_ring}
+INPUTS = {"windows": ("in",), "pairs": ("in", "in2"), "ring": ("in", "in2", "in3")}
 
 
 def local(folder: Path, what: str) -> tuple[Any, dict[str, int]]:

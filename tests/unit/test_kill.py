@@ -13,6 +13,6 @@ pytestmark = pytest.mark.survival
 KILLS = int(os.environ.get("MILLSTREAM_LOCAL_KILLS", "4"))
 
 
-@pytest.mark.parametrize("what", ["windows", "pairs"])
+@pytest.mark.parametrize("what", ["windows", "pairs", "ring"])
 def test_kills_at_random_instants_lose_and_double_nothing(what: str, tmp_path: Path) -> None:
     assert send(KILLS, what, "local", tmp_path) >= KILLS

@@ -65,7 +65,20 @@ def pairs(
     """
     first = at + reach.low if reach.low is not None else np.full(len(at), run.low)
     last = at + reach.high if reach.high is not None else np.full(len(at), run.high)
-    near = np.flatnonzero((first <= run.high) & (last >= run.low))
+    yield from between(hashes, first, last, run, block)
+
+
+def between(
+    hashes: np.ndarray, first: np.ndarray, last: np.ndarray, run: SortedRun, block: int = BLOCK
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same where each row says itself from which coordinate to which its partners lie, both included.
+
+    >>> _, run = sort_run(np.zeros(3, dtype=np.uint64), np.array([1, 5, 9]))
+    >>> rows = np.zeros(2, dtype=np.uint64), np.array([0, 6]), np.array([5, 7])
+    >>> [(i.tolist(), j.tolist()) for i, j in between(*rows, run)]
+    [([0, 0], [0, 1])]
+    """
+    near = np.flatnonzero((first <= run.high) & (last >= run.low) & (first <= last))
     if not len(near) or not len(run.code):
         return
     hashes = hashes[near]
@@ -79,12 +92,7 @@ def pairs(
     for cut in _blocks(counts, block):
         mine, theirs = _expand(near[cut], begin[cut], counts[cut])
         if run.shift:
-            distance = run.at[theirs] - at[mine]
-            exact = np.ones(len(mine), dtype=np.bool_)
-            if reach.low is not None:
-                exact &= distance >= reach.low
-            if reach.high is not None:
-                exact &= distance <= reach.high
+            exact = (run.at[theirs] >= first[mine]) & (run.at[theirs] <= last[mine])
             mine, theirs = mine[exact], theirs[exact]
         if len(mine):
             yield mine, theirs

@@ -51,7 +51,7 @@ def row_path(program: Program, sources: Mapping[str, Any]) -> Callable[[nodes.So
             return f"rows: {Reduced.words}"
         if not isinstance(direct, str):
             return f"rows: {Straight.words}"
-        joined = any(isinstance(one, nodes.Join | nodes.AsOf) for one in program.nodes)
+        joined = any(isinstance(one, nodes.Join | nodes.AsOf | nodes.ManyJoin) for one in program.nodes)
         return f"rows: {Entered.words}, as {direct if joined else native}"
 
     return path

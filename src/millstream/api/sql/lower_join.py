@@ -14,6 +14,7 @@ from millstream.api.query import Query
 from millstream.api.sql.blame import at, refuse_problems
 from millstream.api.sql.lower_as_of import as_of
 from millstream.api.sql.lower_enrich import looked_up
+from millstream.api.sql.many_ways import as_one_join
 from millstream.api.stream import Stream
 from millstream.api.table import Table
 from millstream.core.domain import Domain, Kind
@@ -91,7 +92,9 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         left, wanted = JoinStep(left, right, replace(clause, piece=place), names, problems).join(wanted, keys)
         refuse_problems(problems)
     assert isinstance(left.stream, Query)
-    columns = [one for one in left.names.values() if one in left.stream.schema.names]
+    called = [(next(iter(item.relations), f"item{i + 1}"), item.source.window) for i, item in enumerate(items)]
+    made = as_one_join(left.stream, called, source.piece, problems)
+    columns = [one for one in left.names.values() if one in made.schema.names]
     gone = {name: key for key, name in names.qualified.items() if name not in columns}
     read = dict.fromkeys(gone[name] for tree in wanted for name in columns_of(tree) if name in gone)
     if where is not None:
@@ -100,7 +103,7 @@ def joined(source: sql.FromJoin, items: Sequence[Item], where: Piece | None, pro
         refuse_problems(problems)
     leaving = {key: name for key, name in names.qualified.items() if name in columns}
     leave = replace(names, columns=tuple(columns), qualified=leaving)
-    return JoinedStream(left.stream, _alone(source.joins, sides, leave), conjunction(wanted))
+    return JoinedStream(made, _alone(source.joins, sides, leave), conjunction(wanted))
 
 
 def _named(items: Sequence[Item]) -> tuple[list[Side], Names]:

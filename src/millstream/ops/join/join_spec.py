@@ -49,6 +49,10 @@ class Partners:
     near: Near | None
     """Of several joins, the widest reach."""
 
+    def key_columns(self, side: int) -> list[str]:
+        """The columns of a side that must be equal to the other's."""
+        return [pair[side] for pair in self.keys]
+
     @cached_property
     def layout(self) -> Layout:
         """By what rows are sorted."""
@@ -87,10 +91,6 @@ class JoinSpec(Partners):
     def preserved(self, side: int) -> bool:
         """Must it be known which of a side's rows have had a partner?"""
         return preserved(self.how, side)
-
-    def key_columns(self, side: int) -> list[str]:
-        """The columns of a side that must be equal to the other's."""
-        return [pair[side] for pair in self.keys]
 
     def names(self, side: int) -> Mapping[str, str]:
         """For each column of a side, its name in what leaves, if it is never null for want of a partner."""

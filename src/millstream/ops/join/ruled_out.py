@@ -13,11 +13,11 @@ from millstream.core.progress import Key, Progress
 from millstream.kernels.group import encode, tuples
 from millstream.kernels.match import matching
 from millstream.kernels.ticks import to_ticks
-from millstream.ops.join.join_spec import JoinSpec
+from millstream.ops.join.join_spec import Partners
 
 
 def by_keys(
-    spec: JoinSpec, side: int, other: Progress, rows: pa.Table, at: np.ndarray, ordered: set[str]
+    spec: Partners, side: int, other: Progress, rows: pa.Table, at: np.ndarray, ordered: set[str]
 ) -> np.ndarray:
     """Which rows no later row of the other side can be equal to; `ordered` are the columns with ticks."""
     here = {pair[1 - side]: pair[side] for pair in spec.keys}
@@ -43,7 +43,7 @@ def by_keys(
     return gone
 
 
-def says_of_keys(spec: JoinSpec, side: int, other: Progress) -> bool:
+def says_of_keys(spec: Partners, side: int, other: Progress) -> bool:
     """Does the other side promise anything of its keys?"""
     names = spec.key_columns(1 - side)
     return bool(other.grouped or other.over or other.others) or any(name in other.linear for name in names)

@@ -14,6 +14,7 @@ from millstream.plan.nodes.compute import Compute
 from millstream.plan.nodes.distinct import Distinct
 from millstream.plan.nodes.enrich import Enrich
 from millstream.plan.nodes.join import JOINS, Band, Join, SameWindow, near_of
+from millstream.plan.nodes.many.join import ManyJoin, ManyKey
 from millstream.plan.nodes.pace import Pace
 from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
 from millstream.plan.nodes.panes import Panes, Reading
@@ -42,6 +43,8 @@ __all__ = [
     "Join",
     "JoinColumn",
     "JoinReading",
+    "ManyJoin",
+    "ManyKey",
     "Matches",
     "Node",
     "Pace",

@@ -23,11 +23,11 @@ def push_filters(plan: Plan) -> Plan:
     """Promise: the same rows are late, rejected and in the results; each is filtered no later than it was.
 
     A condition moves below a projection, a union, a distinct or a sort, below an aggregate or a top if it speaks of
-    groups only, and below an as-of join or a look into a table if it speaks of the left side only; the parts of an AND
-    each as far as they can. One that bounds the numbers which a top gives becomes its limit. It stays above a stream's
-    entrance, where late rows are set apart, above what counts rows of all groups together, above whatever it would
-    save from failing, and above the results of an older query that its own goes on from. In the books, a row of a
-    group that no result can have is filtered instead of accepted.
+    groups only, into a join of many streams, and below an as-of join or a look into a table if it speaks of the left
+    side only; the parts of an AND each as far as they can. One that bounds the numbers which a top gives becomes its
+    limit. It stays above a stream's entrance, where late rows are set apart, above what counts rows of all groups
+    together, above whatever it would save from failing, and above the results of an older query that its own goes on
+    from. In the books, a row of a group that no result can have is filtered instead of accepted.
 
     >>> import pyarrow as pa
     >>> stream = nodes.Source(name="s", schema=pa.schema({"a": pa.bool_(), "b": pa.bool_()}))
@@ -82,8 +82,19 @@ def _step(node: Select) -> Node | None:
             # A row without a time must get there to be rejected.
             usable = node.spare is None and below.inputs[0].never_null(below.time[0])
             return _past(node, below, _of_left(below), None) if usable else None
+        case nodes.ManyJoin():
+            return _into_many(node, below)
         case _:
             return None
+
+
+def _into_many(node: Select, below: nodes.ManyJoin) -> Node | None:
+    """A join of many streams checks each condition as soon as the rows are there that it speaks of."""
+    free = below.how == "inner" and below.rows is None and node.spare is None and node.condition.total
+    if not free or (below.condition is not None and not below.condition.total):
+        return None
+    both = node.condition if below.condition is None else below.condition.and_also(node.condition)
+    return replace(below, condition=both)
 
 
 def _merged(node: Select, below: Select) -> Node | None:

@@ -13,6 +13,8 @@ from millstream.ops.ingest import Ingest
 from millstream.ops.join.join import Join
 from millstream.ops.join.matches import Matches
 from millstream.ops.join.shared import SharedJoin
+from millstream.ops.many.counted import CountedJoin
+from millstream.ops.many.join import ManyJoin
 from millstream.ops.operator import Operator
 from millstream.ops.pace import Pace
 from millstream.ops.panes.answers import Answers
@@ -24,6 +26,7 @@ from millstream.ops.top import Top
 from millstream.ops.union import Union
 from millstream.plan import nodes
 from millstream.runtime.compile.join_specs import join_spec, shared_spec
+from millstream.runtime.compile.many_specs import many_spec
 from millstream.runtime.compile.operator_registry import Note, make_operator, make_window_operator, operator_of
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.compile.window_kinds import spec_of
@@ -112,6 +115,11 @@ def _shared_join(node: nodes.SharedJoin, _: Note) -> Operator:
 @operator_of(nodes.Matches)
 def _matches(node: nodes.Matches, _: Note) -> Operator:
     return Matches(join_spec(node.reading.join).shape)
+
+
+@operator_of(nodes.ManyJoin)
+def _many_join(node: nodes.ManyJoin, _: Note) -> Operator:
+    return ManyJoin(many_spec(node)) if node.rows is None else CountedJoin(many_spec(node))
 
 
 @operator_of(nodes.AsOf)

@@ -8,14 +8,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError, nearest
-from millstream.runtime.sinks.folder import MODES
-from millstream.runtime.sinks.owner import Owner, shown
-from millstream.runtime.sinks.transactional import TransactionalSink
+from millstream.core.errors import SinkError
+from millstream.runtime.sinks.owner import Owner
+from millstream.runtime.sinks.transactional import (
+    FIRST,
+    TransactionalSink,
+    known_columns,
+    library,
+    listed,
+    names_of,
+    not_yours,
+    one_of_modes,
+)
 from millstream.state.paths import identity, local_path
-
-_FIRST = 0
-"""The version of a transaction that has no rows yet: the table is claimed. Step n is version n + 1."""
 
 
 class DeltaSink(TransactionalSink):
@@ -35,34 +40,25 @@ class DeltaSink(TransactionalSink):
         evolve: bool = False,
         storage_options: Mapping[str, str] | None = None,
     ) -> None:
-        if mode not in MODES:
-            raise SinkError(f"there is no mode {mode!r}", hint=nearest(mode, MODES))
         self.remote = "://" in str(path) and not str(path).startswith("file:")
         self.path = str(path) if self.remote else str(local_path(path, "a Delta table", SinkError))
         self.identity = None if self.remote else identity(Path(self.path))
-        self.mode = mode
-        self.partition_by = [partition_by] if isinstance(partition_by, str) else list(partition_by)
+        self.mode = one_of_modes(mode)
+        self.partition_by = listed(partition_by)
         self.evolve = evolve
         self.storage_options = dict(storage_options or {})
         self._names: tuple[str, ...] = ()
 
     def claim(self, owner: Owner, schema: pa.Schema) -> None:
         """Create the table, or go on with it if it is this output's."""
-        for name in self.partition_by:
-            if name not in schema.names:
-                raise SinkError(f"partition_by names the unknown column {name!r}", hint=nearest(name, schema.names))
-        former = () if owner.formerly is None else (_name(owner, owner.formerly),)
-        self._names = (_name(owner, owner.query), *former)
+        known_columns("partition_by", self.partition_by, schema)
+        self._names = names_of(owner)
         lake = _library()
         if not lake.DeltaTable.is_deltatable(self.path, self.storage_options):
             self._create(schema, "error")
         elif self._done(self._table()) is None and self.mode != "append":
             if self.mode == "error":
-                raise SinkError(
-                    f'the Delta table "{self.path}" is not that of {shown(owner.output)} of {owner.query!r} and this '
-                    "checkpoint",
-                    hint='Choose another path, or say what to do: mode="append" or mode="replace".',
-                )
+                raise not_yours(f'the Delta table "{self.path}"', owner)
             self._create(schema, "overwrite")
         elif not self.evolve:
             self._refuse_others(schema)
@@ -100,7 +96,7 @@ class DeltaSink(TransactionalSink):
                 mode=mode,
                 partition_by=self.partition_by or None,
                 storage_options=self.storage_options,
-                commit_properties=self._transaction(_FIRST),
+                commit_properties=self._transaction(FIRST),
             )
         except (lake.exceptions.DeltaError, OSError, ValueError) as error:
             raise SinkError(
@@ -130,15 +126,5 @@ class DeltaSink(TransactionalSink):
         return lake.CommitProperties(app_transactions=[lake.Transaction(self._names[0], version)])
 
 
-def _name(owner: Owner, query: str) -> str:
-    """What an output is called in the log of a table."""
-    return f"millstream/{owner.checkpoint}/{query}/{owner.output}"
-
-
 def _library() -> Any:
-    try:
-        import deltalake  # noqa: PLC0415 - asked for only by those who have such a sink
-        import deltalake.exceptions  # noqa: PLC0415
-    except ImportError as error:
-        raise SinkError(f"Delta tables need a library: {error}", hint="Install millstream[delta].") from error
-    return deltalake
+    return library("Delta tables need", "delta", "deltalake", "deltalake.exceptions")

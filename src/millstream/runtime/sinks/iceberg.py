@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError, nearest
-from millstream.runtime.sinks.folder import MODES
-from millstream.runtime.sinks.owner import Owner, shown
-from millstream.runtime.sinks.transactional import TransactionalSink
+from millstream.core.errors import SinkError
+from millstream.runtime.sinks.owner import Owner
+from millstream.runtime.sinks.transactional import (
+    FIRST,
+    TransactionalSink,
+    known_columns,
+    library,
+    listed,
+    names_of,
+    not_yours,
+    one_of_modes,
+)
 
-_FIRST = 0
-"""The number of an output that has written no rows yet: the table is claimed. Step n is number n + 1."""
 _TRIES = 5
 """So often a commit is tried while others change the table."""
 
@@ -39,14 +44,12 @@ class IcebergSink(TransactionalSink):
         partition_by: Sequence[str] | str = (),
         evolve: bool = False,
     ) -> None:
-        if mode not in MODES:
-            raise SinkError(f"there is no mode {mode!r}", hint=nearest(mode, MODES))
         if "." not in table:
             raise SinkError(f"{table!r} names no namespace", hint=f'Write "namespace.{table}".')
         self.name = table
         self.catalog = catalog
-        self.mode = mode
-        self.partition_by = [partition_by] if isinstance(partition_by, str) else list(partition_by)
+        self.mode = one_of_modes(mode)
+        self.partition_by = listed(partition_by)
         self.evolve = evolve
         self._keys: tuple[str, ...] = ()
         self._query = ""
@@ -54,11 +57,8 @@ class IcebergSink(TransactionalSink):
 
     def claim(self, owner: Owner, schema: pa.Schema) -> None:
         """Create the table, or go on with it if it is this output's."""
-        for name in self.partition_by:
-            if name not in schema.names:
-                raise SinkError(f"partition_by names the unknown column {name!r}", hint=nearest(name, schema.names))
-        former = () if owner.formerly is None else (_key(owner, owner.formerly),)
-        self._keys, self._query = (_key(owner, owner.query), *former), owner.query
+        known_columns("partition_by", self.partition_by, schema)
+        self._keys, self._query = names_of(owner), owner.query
         with _told(f"the Iceberg table {self.name!r} cannot be opened"):
             catalog = self._catalog()
             if not catalog.table_exists(self.name):
@@ -70,15 +70,11 @@ class IcebergSink(TransactionalSink):
                 self._create(catalog, schema)
                 return
             if self._done(table) is None and self.mode == "error":
-                raise SinkError(
-                    f"the Iceberg table {self.name!r} is not that of {shown(owner.output)} of {owner.query!r} and this "
-                    "checkpoint",
-                    hint='Choose another table, or say what to do: mode="append" or mode="replace".',
-                )
+                raise not_yours(f"the Iceberg table {self.name!r}", owner)
             self._fit(table, schema)
             if self._done(table) is None:
                 with table.transaction() as change:
-                    change.set_properties({self._keys[0]: str(_FIRST)})
+                    change.set_properties({self._keys[0]: str(FIRST)})
 
     def write(self, rows: pa.Table, epoch: int) -> None:
         """Append the rows of a step, if the table has not got them."""
@@ -108,7 +104,7 @@ class IcebergSink(TransactionalSink):
     def _create(self, catalog: Any, schema: pa.Schema) -> None:
         catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
         plain = pa.schema([field.remove_metadata() for field in schema])
-        table = catalog.create_table(self.name, plain, properties={self._keys[0]: str(_FIRST)})
+        table = catalog.create_table(self.name, plain, properties={self._keys[0]: str(FIRST)})
         if self.partition_by:
             with table.update_spec() as spec:
                 for name in self.partition_by:
@@ -157,16 +153,5 @@ class _told:  # noqa: N801 - used like a function
         ) from error
 
 
-def _key(owner: Owner, query: str) -> str:
-    """What an output is called among the properties of a table."""
-    return f"millstream/{owner.checkpoint}/{query}/{owner.output}"
-
-
-def _library() -> ModuleType:
-    try:
-        import pyiceberg  # noqa: PLC0415 - asked for only by those who have such a sink
-        import pyiceberg.catalog  # noqa: PLC0415
-        import pyiceberg.exceptions  # noqa: PLC0415
-    except ImportError as error:
-        raise SinkError(f"Iceberg tables need a library: {error}", hint="Install millstream[iceberg].") from error
-    return pyiceberg
+def _library() -> Any:
+    return library("Iceberg tables need", "iceberg", "pyiceberg", "pyiceberg.catalog", "pyiceberg.exceptions")

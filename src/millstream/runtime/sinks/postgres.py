@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.core.errors import SinkError, nearest
-from millstream.runtime.sinks.folder import MODES
-from millstream.runtime.sinks.owner import Owner, shown
-from millstream.runtime.sinks.transactional import TransactionalSink
+from millstream.core.errors import SinkError
+from millstream.runtime.sinks.owner import Owner
+from millstream.runtime.sinks.transactional import (
+    FIRST,
+    TransactionalSink,
+    known_columns,
+    library,
+    listed,
+    names_of,
+    not_yours,
+    one_of_modes,
+)
 
 _NOTES = "millstream_outputs"
 """The table that says who has written which step."""
-_FIRST = 0
 _NULLS_ALIKE = 150_000
 """The first version of the server that can take nulls for one value in a unique index."""
 
@@ -32,22 +38,17 @@ class PostgresSink(TransactionalSink):
     identity = None
 
     def __init__(self, address: str, table: str, *, key: Sequence[str] | str = (), mode: str = "error") -> None:
-        if mode not in MODES:
-            raise SinkError(f"there is no mode {mode!r}", hint=nearest(mode, MODES))
         self.address = address
         self.table = table
-        self.key = [key] if isinstance(key, str) else list(key)
-        self.mode = mode
+        self.key = listed(key)
+        self.mode = one_of_modes(mode)
         self._names: tuple[str, ...] = ()
         self._open: Any = None
 
     def claim(self, owner: Owner, schema: pa.Schema) -> None:
         """Create the table, or go on with it if it is this output's."""
-        for name in self.key:
-            if name not in schema.names:
-                raise SinkError(f"key names the unknown column {name!r}", hint=nearest(name, schema.names))
-        former = () if owner.formerly is None else (_name(owner, owner.formerly),)
-        self._names = (_name(owner, owner.query), *former)
+        known_columns("key", self.key, schema)
+        self._names = names_of(owner)
         error_of = _library().Error
         try:
             with self._connection().transaction(), self._connection().cursor() as cursor:
@@ -89,10 +90,7 @@ class PostgresSink(TransactionalSink):
         there = cursor.fetchone()[0] is not None
         mine = self._done(cursor) is not None
         if there and not mine and self.mode == "error":
-            raise SinkError(
-                f"the table {self.table!r} is not that of {shown(owner.output)} of {owner.query!r} and this checkpoint",
-                hint='Choose another table, or say what to do: mode="append" or mode="replace".',
-            )
+            raise not_yours(f"the table {self.table!r}", owner)
         if there and not mine and self.mode == "replace":
             cursor.execute(f"DROP TABLE {_quoted(self.table)}")
             cursor.execute(f"DELETE FROM {_NOTES} WHERE relation = %s", (self.table,))
@@ -102,29 +100,29 @@ class PostgresSink(TransactionalSink):
             cursor.execute(f"CREATE TABLE {_quoted(self.table)} ({columns})")
             if self.key:
                 alike = " NULLS NOT DISTINCT" if self._connection().info.server_version >= _NULLS_ALIKE else ""
-                cursor.execute(f"CREATE UNIQUE INDEX ON {_quoted(self.table)} ({_listed(self.key)}){alike}")
+                cursor.execute(f"CREATE UNIQUE INDEX ON {_quoted(self.table)} ({_columns(self.key)}){alike}")
         if not mine:
-            self._note(cursor, _FIRST)
+            self._note(cursor, FIRST)
 
     def _put(self, cursor: Any, rows: pa.Table) -> None:
         names, table = rows.schema.names, _quoted(self.table)
         if not self.key:
-            self._copy(cursor, f"COPY {table} ({_listed(names)}) FROM STDIN", rows)
+            self._copy(cursor, f"COPY {table} ({_columns(names)}) FROM STDIN", rows)
             return
         number = "__ms_number"
         cursor.execute(
-            f"CREATE TEMP TABLE __ms_rows ON COMMIT DROP AS SELECT {_listed(names)}, 0::bigint AS {number} "
+            f"CREATE TEMP TABLE __ms_rows ON COMMIT DROP AS SELECT {_columns(names)}, 0::bigint AS {number} "
             f"FROM {table} LIMIT 0"
         )
         numbered = rows.append_column(number, pa.array(range(rows.num_rows), pa.int64()))
-        self._copy(cursor, f"COPY __ms_rows ({_listed(names)}, {number}) FROM STDIN", numbered)
+        self._copy(cursor, f"COPY __ms_rows ({_columns(names)}, {number}) FROM STDIN", numbered)
         others = [name for name in names if name not in self.key]
         changes = ", ".join(f"{_quoted(name)} = EXCLUDED.{_quoted(name)}" for name in others)
         # Of several rows with one key the last one stays.
         cursor.execute(
-            f"INSERT INTO {table} ({_listed(names)}) SELECT DISTINCT ON ({_listed(self.key)}) {_listed(names)} "
-            f"FROM __ms_rows ORDER BY {_listed(self.key)}, {number} DESC "
-            f"ON CONFLICT ({_listed(self.key)}) DO " + (f"UPDATE SET {changes}" if others else "NOTHING")
+            f"INSERT INTO {table} ({_columns(names)}) SELECT DISTINCT ON ({_columns(self.key)}) {_columns(names)} "
+            f"FROM __ms_rows ORDER BY {_columns(self.key)}, {number} DESC "
+            f"ON CONFLICT ({_columns(self.key)}) DO " + (f"UPDATE SET {changes}" if others else "NOTHING")
         )
 
     def _copy(self, cursor: Any, statement: str, rows: pa.Table) -> None:
@@ -194,18 +192,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _listed(names: Iterable[str]) -> str:
+def _columns(names: Iterable[str]) -> str:
     return ", ".join(map(_quoted, names))
 
 
-def _name(owner: Owner, query: str) -> str:
-    """What an output is called among the notes."""
-    return f"{owner.checkpoint}/{query}/{owner.output}"
-
-
-def _library() -> ModuleType:
-    try:
-        import psycopg  # noqa: PLC0415 - asked for only by those who have such a sink
-    except ImportError as error:
-        raise SinkError(f"PostgreSQL needs a library: {error}", hint="Install millstream[postgres].") from error
-    return psycopg
+def _library() -> Any:
+    return library("PostgreSQL needs", "postgres", "psycopg")

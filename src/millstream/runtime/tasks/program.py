@@ -19,6 +19,7 @@ from millstream.plan.explain import drawn
 from millstream.plan.state_text import state_text
 from millstream.runtime.batch import Sink
 from millstream.runtime.compile import compile_node
+from millstream.runtime.tasks.route import steps
 
 
 @dataclass(slots=True)
@@ -90,13 +91,19 @@ class Program:
         out: list[int] = []
         for node in self.nodes:
             below = max((out[self.index[id(one)]] for one in nodes.inputs(node)), default=0)
-            out.append(below + (1 if is_stop(node) else 0))
+            out.append(below + (steps(node, self.partitions) if is_stop(node) else 0))
         return out
 
     @property
     def depth(self) -> int:
         """The number of shuffles."""
         return max(self.levels, default=0)
+
+    def step(self, i: int, level: int) -> int | None:
+        """Which of its steps a stop takes at a level; None if it takes none there."""
+        taken = steps(self.nodes[i], self.partitions)
+        first = self.levels[i] - taken + 1
+        return level - first if first <= level <= self.levels[i] else None
 
     def stops(self, level: int | None = None) -> Iterator[tuple[int, nodes.Node]]:
         """The stateful nodes, of one level or of all."""

@@ -13,7 +13,10 @@ from millstream.ops.as_of import SIDES
 from millstream.ops.join.brought import own_names, renamed
 from millstream.ops.join.held import opened
 from millstream.ops.join.join_spec import Layout
+from millstream.ops.many.keyed_runs import name_of
+from millstream.ops.many.keyed_runs import opened as many_opened
 from millstream.plan import nodes
+from millstream.runtime.compile.many_specs import many_spec
 from millstream.runtime.durable.ledger import Ledger
 from millstream.runtime.tasks.cut import covering, split_segment
 from millstream.runtime.tasks.program import Program
@@ -70,6 +73,8 @@ def _moved(
 ) -> Iterator[_Moved]:
     if isinstance(node, nodes.Join | nodes.SharedJoin):
         yield from _of_join(storage, node, saved, before, now, views)
+    elif isinstance(node, nodes.ManyJoin):
+        yield from _of_many(storage, node, saved, now)
     elif isinstance(node, nodes.TwoSided):
         yield from _of_two_sides(storage, node, saved, now)
     else:
@@ -102,6 +107,23 @@ def _of_join(
             mask[part[_PLACE].to_numpy()] = True
             segment = held.where(mask).segment(side, layout)
             yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
+
+
+def _of_many(storage: Storage, node: nodes.ManyJoin, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:
+    """The rows of each stream to where they are kept now."""
+    spec = many_spec(node)
+    for one in saved:
+        tables = {name: read_table(storage, written.key) for name, written in one.tables.items()}
+        stream = next((i for i in range(spec.streams) if name_of(i) in tables), None)
+        if stream is None or not spread(node):
+            yield _Moved(one.part, 0, one.low, one.high, tables)
+            continue
+        run = many_opened(Segment(tables, one.low, one.high), spec, stream)
+        for partition in range(now):
+            mask = original(node, stream, run.rows, now, partition)
+            if mask.any():
+                segment = run.where(mask).segment(spec, stream)
+                yield _Moved(one.part, partition, segment.low, segment.high, dict(segment.tables))
 
 
 def _of_two_sides(storage: Storage, node: nodes.TwoSided, saved: Sequence[SavedSegment], now: int) -> Iterator[_Moved]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from millstream.core.generator import Seen
 from millstream.ops.ingest import Ingest
+from millstream.ops.many.join import ManyJoin
 from millstream.ops.operator import Operator
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
@@ -22,7 +23,8 @@ from millstream.runtime.tasks.doomed import note_doomed
 from millstream.runtime.tasks.flow import Flow, Order
 from millstream.runtime.tasks.parcel import ORDER, Parcel, Report, unpack_facts, unpack_table, unpack_tables
 from millstream.runtime.tasks.program import Program
-from millstream.runtime.tasks.route import copies, original, spread
+from millstream.runtime.tasks.ring import RingStop
+from millstream.runtime.tasks.route import copies, original, ring, spread
 from millstream.state.files import Written, read_table, write_table
 from millstream.state.manifest import SavedSegment
 from millstream.state.store import Segment
@@ -84,13 +86,42 @@ def meet_at(program: Program, order: Order, level: int, partition: int, parcels:
     """Where rows meet: each stop of a level opens its state, takes what came, learns progress, and saves its state."""
     flow = Flow(program, order, level, partition)
     here: dict[int, list[Parcel]] = {}
+    passing: dict[int, list[Parcel]] = {}
     for parcel in parcels:
         if parcel.node >= 0 and program.levels[parcel.node] == level:
             here.setdefault(parcel.node, []).append(parcel)
+        elif parcel.node >= 0 and program.step(parcel.node, level) is not None:
+            passing.setdefault(parcel.node, []).append(parcel)
         else:
             yield parcel
+    for i, some in passing.items():
+        yield from _go_on(program, order, level, partition, i, some)
     _run_stops(flow, level, partition, here, {})
     yield from flow.parcels()
+
+
+def _go_on(
+    program: Program, order: Order, level: int, partition: int, i: int, parcels: Sequence[Parcel]
+) -> Iterator[Parcel]:
+    """A step of a ring that is not its last."""
+    operator, scratch = order.operator(program, i), order.operator(program, i)
+    step = program.step(i, level)
+    assert isinstance(operator, ManyJoin)
+    assert isinstance(scratch, ManyJoin)
+    assert step is not None
+    open_state(operator, order, i, partition)
+    yield from RingStop(program, order, i, partition, operator, parcels).going_on(scratch, step)
+
+
+def _end_ring(flow: Flow, level: int, partition: int, i: int, operator: ManyJoin, parcels: Sequence[Parcel]) -> None:
+    """The last step of a ring."""
+    program, order = flow.program, flow.order
+    scratch, step = order.operator(program, i), program.step(i, level)
+    assert isinstance(scratch, ManyJoin)
+    assert step is not None
+    stop = RingStop(program, order, i, partition, operator, parcels)
+    for table in stop.ending(step, scratch):
+        flow.leave(i, table)
 
 
 def _run_stops(
@@ -111,7 +142,11 @@ def _run_stops(
             operator.purge(operator.guards.ignored)
         if order.demanded is not None:
             operator.skip_costly()
-        came = dict(_rows(operator, parcels.get(i, ())))
+        travels = program.partitions > 1 and ring(node)
+        if travels:
+            assert isinstance(operator, ManyJoin)
+            _end_ring(flow, level, partition, i, operator, parcels.get(i, ()))
+        came = {} if travels else dict(_rows(operator, parcels.get(i, ())))
         for port, table in came.items():
             for leaving in operator.take(port, table):
                 flow.leave(i, leaving)

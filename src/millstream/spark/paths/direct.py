@@ -51,7 +51,7 @@ def why_not_direct(program: Program) -> Direct | str:
     if len(first) != 1:
         return "rows are not for one join alone"
     stop, join = first[0]
-    if not isinstance(join, nodes.Join | nodes.AsOf) or not join.keys:
+    if not isinstance(join, nodes.Join | nodes.AsOf | nodes.ManyJoin) or not join.meets_on():
         return "rows are not for a join by equal keys"
     keys: dict[str, tuple[str, ...]] = {}
     for i, source in enumerate(program.nodes):
@@ -60,11 +60,15 @@ def why_not_direct(program: Program) -> Direct | str:
             if found is None:
                 return f"Spark cannot tell the keys of {source.name!r} from its rows"
             keys[source.name] = found
-    return Direct(keys, program.partitions) if len(keys) == 2 else "the join is not one of two streams"
+    return (
+        Direct(keys, program.partitions)
+        if len(keys) == len(join.inputs)
+        else "the join is not one of different streams"
+    )
 
 
 def _keys(
-    program: Program, i: int, source: nodes.Source, stop: int, join: nodes.Join | nodes.AsOf
+    program: Program, i: int, source: nodes.Source, stop: int, join: nodes.Join | nodes.AsOf | nodes.ManyJoin
 ) -> tuple[str, ...] | None:
     """The columns of a stream that are the keys of the join it leads to; None if it leads elsewhere too."""
     if not isinstance(source.progress, Ordered | BoundedDisorder | Step | Supplied):
@@ -83,7 +87,8 @@ def _keys(
             plain = {name: e.plain for name, e in node.columns if e.plain is not None}
             names = {name: names[below] for name, below in plain.items() if below in names}
         i = reader
-    found = [names.get(pair[port]) for pair in join.keys]
+    met = join.meets_on(port)
+    found = [names.get(name) for name in met]
     keys = tuple(name for name in found if name is not None)
     kinds = [source.schema.field(name).type for name in keys]
-    return keys if len(keys) == len(join.keys) and all(kind in _KINDS for kind in kinds) else None
+    return keys if len(keys) == len(met) and all(kind in _KINDS for kind in kinds) else None

@@ -30,10 +30,11 @@ from millstream.plan import nodes
 from millstream.runtime.compile.store_specs import store_spec
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program
+from millstream.runtime.tasks.route import ring
 from millstream.spark.paths.entrance_column import fate, is_ordered, ticks
+from millstream.spark.paths.guard_conditions import kept
 from millstream.spark.paths.native import INTEGERS, partial_texts
 from millstream.spark.paths.partition import partition
-from millstream.spark.paths.pushed import kept
 from millstream.spark.paths.tried import Tried, tried
 
 # So many partials pass through one task in less time than a shuffle takes.
@@ -71,6 +72,8 @@ def why_not_native(program: Program) -> Natives | str:
     stops = [i for i, _ in program.stops(1)]
     if sum(isinstance(node, nodes.Source) for node in program.nodes) != 1 or len(stops) > MOST_STORES:
         return f"there are several streams, or more than {MOST_STORES} stores"
+    if any(ring(node) for node in program.nodes):
+        return "rows are for a join of many streams, too"
     if any(program.levels[program.index[id(target.node)]] == 0 for target in program.targets) or not stops:
         return "a query reads the rows themselves"
     found = [_why_not_stop(program, stop, counts=not place) for place, stop in enumerate(stops)]

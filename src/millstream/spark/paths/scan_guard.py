@@ -27,7 +27,7 @@ from millstream.runtime.tasks.program import Program
 from millstream.runtime.tasks.unread import of_streams
 from millstream.spark.file_scan import Scan
 from millstream.spark.paths.arrivals import SparkArrivals
-from millstream.spark.paths.pushed import comparable, kept, literal
+from millstream.spark.paths.guard_conditions import comparable, kept, literal
 
 
 @dataclass(frozen=True)

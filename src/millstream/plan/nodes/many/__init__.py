@@ -1,0 +1,1 @@
+"""Nodes that read many streams at once."""
