@@ -1,9 +1,13 @@
 """feedback.5: restrictive feedback over two conditions united, a look-up with maxima, and a join of averages.
 
 Claimed: rows between operators fall by 10² to 10⁴, and wall time by 12 to 25 % where rows must be read all the same.
+Here streams are Parquet files whose rows lie by sensor, so that feedback reaches the scan; at least 25 % is wanted.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import millstream as ms
 from lab import roads
@@ -38,30 +42,44 @@ QUESTIONS = {
 
 def run(scale: float) -> Outcome:
     """Each question with and without feedback."""
-    minutes = max(20, int(1440 * scale))
+    minutes = max(1440, int(1440 * scale))
     sensors = readings(minutes)
     probes = readings(minutes, seed=16)
     rows, verdicts = [], []
     for name, (ask, said, wanted) in QUESTIONS.items():
         tables = {"sensors": sensors, "probes": probes} if name == "Q3" else {"sensors": sensors}
-        plain = roads.best(lambda ask=ask, tables=tables: roads.run(ask, tables), 3)
-        told = roads.best(lambda ask=ask, tables=tables, said=said: roads.run(ask, tables, said), 3)
+        with TemporaryDirectory() as folder:
+            files = roads.write(tables, Path(folder))
+            sides = [
+                lambda ask=ask, tables=tables, files=files: roads.run(ask, tables, files=files),
+                lambda ask=ask, tables=tables, said=said, files=files: roads.run(ask, tables, said, files=files),
+            ]
+            rounds = [[side() for side in sides] for _ in range(5)]
+        plain, told = (min((one[i] for one in rounds), key=lambda ran: ran.seconds) for i in (0, 1))
         exact = _bag(told) == sorted(repr(row) for row in plain.results.to_pylist() if wanted(row))
         ratio, faster = plain.between / max(1, told.between), 1 - told.seconds / plain.seconds
-        rows.append([name, plain.between, told.between, round(ratio), round(100 * faster)])
+        unread = sum(one["unread"] for one in told.operators)
+        rows.append([name, plain.between, told.between, round(ratio), unread, round(100 * faster)])
         agrees = exact and ratio >= 100
-        verdicts.append(
+        verdicts += [
             Verdict(
                 claim="H6",
-                published="rows between operators ÷ 10² to 10⁴; wall time −12 to −25 %",
-                found=f"{name}: ÷ {ratio:.0f}, wall time {-100 * faster:.0f} %, {'exact' if exact else 'wrong'}",
+                published="rows between operators ÷ 10² to 10⁴",
+                found=f"{name}: ÷ {ratio:.0f}, {'exact' if exact else 'wrong'}",
                 agrees=agrees,
                 why="" if agrees else "see the counts",
-            )
-        )
+            ),
+            Verdict(
+                claim="H6 time",
+                published="wall time −12 to −25 % where parsing is not avoidable; −25 % wanted",
+                found=f"{name}: {-100 * faster:.0f} %",
+                agrees=faster >= 0.25,
+                why="" if faster >= 0.25 else "see the times",
+            ),
+        ]
     return Outcome(
         title="Rows between operators and wall time, with feedback that leaves one sensor of 150",
-        columns=["question", "rows", "rows with feedback", "ratio", "time saved %"],
+        columns=["question", "rows", "rows with feedback", "ratio", "rows not read", "time saved %"],
         rows=rows,
         verdicts=verdicts,
         panels=[
@@ -76,7 +94,9 @@ def run(scale: float) -> Outcome:
                 log_y=True,
             )
         ],
-        notes=["Rows are read and their progress is taken before any is dropped."],
+        notes=[
+            "What is not read is known from the files' statistics: progress is the same. Best of five rounds in turns."
+        ],
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import millstream as ms
+from fuzz.feedback import play_on_spark
 from support.disk import rows_of
 from support.feedback import SCHEMA, check_def_1
 
@@ -22,6 +23,12 @@ ASKS = {
     "pairs": lambda s: s.join(s.select("ts", "k", x="w"), on=["k", "ts"], within=0),
     "rows": lambda s: s.where("w > 0").select("ts", key="k", speed="v"),
 }
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_kills_while_feedback_changes_leave_an_output_that_satisfies_def_1(spark: Any, seed: int) -> None:
+    assert spark is not None
+    play_on_spark(seed)
 
 
 @pytest.mark.parametrize("question", ASKS)

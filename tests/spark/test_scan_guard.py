@@ -80,7 +80,8 @@ def test_the_plan_shows_the_pushed_filter_and_the_scan_reads_fewer_rows(spark: A
     (condition,) = kept((Pattern({"segment": UpTo(6)}),), SCHEMA)
     scanned: Any = Scan(spark, {"cars": (folder, paths)}).frame({"cars": condition})
     rows = scanned.collect()
-    plan = scanned._jdf.queryExecution().executedPlan().toString()
+    asked: Any = scanned  # Spark has no public way to ask for a plan
+    plan = asked._jdf.queryExecution().executedPlan().toString()
 
     assert "PushedFilters: [Or(IsNull(segment),GreaterThanOrEqual(segment,6))]" in plan
     assert {6, 7, None} == {row["segment"] for row in rows}

@@ -187,10 +187,14 @@ def test_a_viewport_that_moves_100_times_leaves_guards_flat_and_answers_exact() 
     query = averages(engine, rows).named("q")
     handles: list[Any] = []
     guards: list[int] = []
+    state: list[int] = []
+    views: dict[int, range] = {}
 
     def move(report: dict[str, Any]) -> None:
         guards.append(sum(one["guards"] for one in report["queries"]["q"]["operators"]))
+        state.append(sum(one["state_rows"] for one in report["queries"]["q"]["operators"]))
         low = report["epoch"] % 5
+        views[report["epoch"] + 1] = range(low, low + 4)
         for handle in handles:
             handle.cancel()
         handles[:] = [
@@ -208,6 +212,12 @@ def test_a_viewport_that_moves_100_times_leaves_guards_flat_and_answers_exact() 
     assert set(shown) <= set(everything)
     assert len(shown) == len(set(shown))
     assert 0 < len(shown) < len(everything)
+    assert max(state[5:]) <= 8
+    # What was in view while its window was open, and until it left, is there.
+    seen = {(row["window_id"], row["segment"]) for row in query.table().to_pylist()}
+    for window in range(1, 58):
+        during = [views[epoch] for epoch in range(2 * window, 2 * window + 3)]
+        assert {(window, s) for s in range(8) if all(s in view for view in during)} <= seen
 
 
 # --- operators: the worked examples ---------------------------------------------------------------

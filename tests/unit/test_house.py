@@ -16,6 +16,7 @@ LAYERS_OF_ONE_THING = {
         "Compute",
         "Distinct",
         "Enrich",
+        "Instrument",
         "Join",
         "ManyJoin",
         "Matches",
@@ -38,8 +39,20 @@ FILES_OF_ONE_THING = {
     # The first file of a room: what all the others in it are.
     "base",
     # A node of the plan, its operator, what it promises, its kernel, and the method that makes it.
-    *("aggregate", "answers", "as_of", "compute", "distinct", "enrich", "feedback", "join", "many", "pace", "project"),
-    *("ring", "select", "sort", "top", "union"),
+    *(
+        "aggregate",
+        "answers",
+        "as_of",
+        "compute",
+        "distinct",
+        "enrich",
+        "feedback",
+        "instrument",
+        "join",
+        "many",
+        "pace",
+    ),
+    *("project", "ring", "select", "sort", "top", "union"),
     # A kind of window, its operator, its kernel.
     *("landmark", "rows", "session", "slide_by_tuple", "sliding"),
     # The same part of two or three hosts.

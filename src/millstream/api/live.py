@@ -11,6 +11,7 @@ from millstream.api.contract import refuse
 from millstream.core.errors import PlanError, nearest
 from millstream.plan import nodes
 from millstream.plan.check_report import report
+from millstream.plan.feedback.placing import Knobs
 from millstream.runtime.changes import Change
 from millstream.runtime.query import HostQuery
 
@@ -159,7 +160,7 @@ class Live:
         engine.host.changes.submit(change)
         if self.between_epochs:
             engine.host.changes.apply(engine.host.change)
-        elif threading.current_thread().name == f"millstream-{run.name}":
+        elif run.telling == threading.get_ident() or threading.current_thread().name == f"millstream-{run.name}":
             return  # the run itself asks, and makes the change when its epoch is over
         while not change.done.wait(_LOOK):
             if not run.is_active:  # it ended before it came to it
@@ -197,6 +198,17 @@ class LiveChanges:
             yield
         finally:
             self._live.between_epochs = False
+
+    def knobs(self, operator: str, *, exploit: bool = True, propagate: bool = True) -> None:
+        """For experiments: have operators of a kind not drop what their readers ignore, or not tell their inputs.
+
+        Kinds are those of `run.progress`: select, project, union, join, aggregate, top, … Operators that make results
+        of several rows tell their inputs only what they heed themselves: else results could be wrong.
+        """
+        known = sorted(name.lower() for name in nodes.__all__ if name[0].isupper())
+        if operator not in known:
+            raise PlanError(f"there is no kind of operator {operator!r}", hint=nearest(operator, known))
+        self.host.feedback.turn(operator, Knobs(exploit=exploit, propagate=propagate))
 
     def drop(self, name: str) -> None:
         """Run a query no longer, from the next epoch on. Its state is forgotten, as far as no other query reads it."""

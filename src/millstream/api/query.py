@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from millstream.api.operations.feedback import Said, Sent, send
+from millstream.api.operations.feedback import Said, Sent, promised, send
 from millstream.api.output import Output
 from millstream.api.side import SideOutput
 from millstream.api.stream import Stream
+from millstream.core.contract.scheme import Scheme
 from millstream.core.errors import PlanError
 from millstream.kernels.ticks import edge_value
 from millstream.plan import nodes
@@ -88,6 +90,11 @@ class Query(Output, Stream):
         ([{'ts': 1, 'road': 5}], True)
         """
         return send(self, said)
+
+    @cached_property
+    def promised(self) -> frozenset[Scheme]:
+        """What punctuation of its results there may be, by the contracts of its plan."""
+        return promised(self.node)
 
     def replace(self, other: Query) -> Query:
         """Have another query run under this name, from the next epoch on; sinks stay, unless the other has its own."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from millstream.api.foreign_words import refuse_word
 from millstream.api.operations.as_of import as_of_node
 from millstream.api.operations.enrich import enrich_node
+from millstream.api.operations.feedback import instrument_node
 from millstream.api.operations.join import Keys, join_node, left_alone, speaking_join
 from millstream.api.operations.paced import compute_node, pace_node
 from millstream.api.operations.top import Columns, top_node
@@ -119,6 +120,25 @@ class Stream:
         [9, 8]
         """
         return self._query(pace_node(self, others, on, within, headroom))
+
+    def instrument(self, said: Any = None, *, on: Sequence[str] = (), every: int = 1, once: bool = False) -> Query:
+        """The same rows; for experiments, it tells the operators below what is ignored.
+
+        After `every` so many rows it says what is `said`, or that it ignores rows with the values that the last row has
+        in the columns `on`; with `once`, only the first time. What it says must be over some day: a bound, or a value,
+        that punctuation passes.
+
+        >>> import millstream as ms
+        >>> engine = ms.Engine(host="local")
+        >>> rows = [{"ts": ts} for ts in range(9)]
+        >>> stream = engine.stream("s", rows, progress=ms.ordered("ts"), epoch_rows=3)
+        >>> query = stream.instrument(ms.assumed("ts < 5"), every=3).named("q")
+        >>> engine.start(ms.available_now()).await_termination()
+        True
+        >>> query.table()["ts"].to_pylist()
+        [0, 1, 2, 5, 6, 7, 8]
+        """
+        return self._query(instrument_node(self, said, on, every, once=once))
 
     def compute(
         self, function: Callable[[pa.Table], Any], columns: pa.Schema | str, *, cost: int = 1, budget: int | None = None

@@ -14,10 +14,20 @@ from millstream.core.errors import PlanError
 from millstream.core.feedback import Feedback, InForce, Intent, Records, compact, covered, passed, plain, restored
 from millstream.core.pattern import Pattern
 from millstream.core.progress import Progress
+from millstream.ops.feedback.sweep import MOST as DOOMED
 from millstream.ops.guard import Guards
-from millstream.ops.sweep import MOST as DOOMED
 from millstream.plan import nodes
-from millstream.plan.feedback.placing import ALL, Guarded, KnobsOf, Unsettled, first, lost, lost_to_newcomers, place
+from millstream.plan.feedback.placing import (
+    ALL,
+    Guarded,
+    Knobs,
+    KnobsOf,
+    Unsettled,
+    first,
+    lost,
+    lost_to_newcomers,
+    place,
+)
 from millstream.runtime.changes import Change
 from millstream.runtime.plain_progress import pattern_from, pattern_plain
 
@@ -69,6 +79,16 @@ class FeedbackLoop:
     def __bool__(self) -> bool:
         """Is there anything to do?"""
         return bool(self.sent or self.lingering or self.unsettled or self.found or self.wishes)
+
+    def turn(self, kind: str, knobs: Knobs) -> None:
+        """Have operators of a kind do less with feedback, for experiments."""
+        others = self.knobs
+
+        def turned(node: nodes.Node) -> Knobs:
+            kinds = {type(one).__name__.lower() for one in (node, getattr(node, "of", node))}
+            return knobs if kind in kinds else others(node)
+
+        self.knobs = turned
 
     # --- what readers say --------------------------------------------------------------------------
 

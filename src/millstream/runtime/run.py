@@ -93,6 +93,8 @@ class Run:
         self._done = threading.Event()
         self._error: MillstreamError | None = None
         self._reports: deque[dict[str, Any]] = deque(maxlen=100)
+        self.telling: int | None = None
+        """The thread in which listeners hear of an epoch, while they do: on Spark it is not the run's own."""
         self._before = before or {}
         self._listeners = listeners
         self._quiet = float("-inf")
@@ -150,6 +152,13 @@ class Run:
             if query["books"]["unaccounted"]:
                 log.error("the books of query %r do not balance: %s", name, query["books"])
         self._reports.append(report)
+        self.telling = threading.get_ident()
+        try:
+            self._tell(report)
+        finally:
+            self.telling = None
+
+    def _tell(self, report: dict[str, Any]) -> None:
         for listener in self._listeners:
             try:
                 listener(report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from millstream.sql.conditions import conditions
 
 if TYPE_CHECKING:
     from millstream.api.query import Query
+    from millstream.api.stream import Stream
     from millstream.runtime.changes import Change
 
 
@@ -134,7 +135,17 @@ def bind(said: Said, query: Query) -> tuple[Feedback, ...]:
 
     What no punctuation can pass, by the contracts of the plan, gets a limit if it has none.
     """
-    schema = query.node.schema
+    patterns = patterns_of(said, query.node.schema)
+    ttl = said.ttl
+    if ttl is None and said.intent is Intent.DEMANDED:
+        ttl = 1
+    elif ttl is None and _lasts(patterns, query):
+        ttl = LEASE
+    return tuple(Feedback(said.intent, one, ttl) for one in patterns)
+
+
+def patterns_of(said: Said, schema: pa.Schema) -> list[Pattern]:
+    """What is said of rows with these columns, in ticks."""
     found: dict[str, list[ValuePattern]] = {}
     for one in said.conditions:
         if one.column not in schema.names:
@@ -147,13 +158,25 @@ def bind(said: Said, query: Query) -> tuple[Feedback, ...]:
         if not met:
             raise PatternError(f"no value of {one.column!r} satisfies what is said of it", hint="Leave one out.")
         found[one.column] = met
-    patterns = [Pattern(dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
-    ttl = said.ttl
-    if ttl is None and said.intent is Intent.DEMANDED:
-        ttl = 1
-    elif ttl is None and _lasts(patterns, query):
-        ttl = LEASE
-    return tuple(Feedback(said.intent, one, ttl) for one in patterns)
+    return [Pattern(dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
+
+
+def instrument_node(
+    stream: Stream, said: Said | None, on: Sequence[str], every: int, *, once: bool
+) -> nodes.Instrument:
+    """The node, or what is wrong with it."""
+    if (said is None) == (not on) or type(every) is not int or every < 1:
+        raise PlanError(
+            f"an instrument with said={said!r}, on={list(on)} and every={every!r} does not know what to say, or when",
+            hint='Say what it ignores, ms.assumed("ts < 100"), or name columns, on=["sensor"]; every=1 or more.',
+        )
+    if said is not None and said.intent is not Intent.ASSUMED:
+        raise PlanError(f"an instrument says what is assumed, not {said.intent.value}", hint="Use ms.assumed(…).")
+    for name in on:
+        if name not in stream.schema.names:
+            raise SchemaError(f"there is no column {name!r}", hint=nearest(name, stream.schema.names))
+    told = () if said is None else tuple(patterns_of(said, stream.schema))
+    return nodes.Instrument(input=stream.node, every=every, once=once, told=told, on=tuple(on))
 
 
 def _met(a: ValuePattern, b: ValuePattern, column: str) -> ValuePattern | None:
@@ -214,14 +237,14 @@ def _next(value: Any) -> Any:
 
 def _lasts(patterns: Iterable[Pattern], query: Query) -> bool:
     """Is there one that no punctuation can pass? It would stay for ever, so it has a limit."""
-    schemes = _promised(query.node)
+    schemes = query.promised
     return not all(any(expires(one, scheme) for scheme in schemes) for one in patterns)
 
 
-def _promised(root: nodes.Node) -> set[Scheme]:
+def promised(root: nodes.Node) -> frozenset[Scheme]:
     """What may be promised of the rows that leave, by the contracts of the plan."""
     plan = offered(root, {})
-    return {row.out for row in plan.offerings[id(root)]}
+    return frozenset(row.out for row in plan.offerings[id(root)])
 
 
 def send(query: Query, said: Any) -> Sent:

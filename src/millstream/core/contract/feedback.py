@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from millstream.core.contract.scheme import Scheme
 from millstream.core.contract.template import Sign, Template
-from millstream.core.pattern import Equal, Pattern, UpTo
+from millstream.core.pattern import Between, Equal, Pattern, UpTo
 
 if TYPE_CHECKING:
     from millstream.core.contract.contract import Contract
@@ -62,13 +62,17 @@ def expires(feedback: Pattern, scheme: Scheme) -> bool:
     >>> expires(Pattern({"ts": UpTo(5)}), Scheme.of("ts+")), expires(Pattern({"ts": From(5)}), Scheme.of("ts+"))
     (True, False)
     """
+    return any(covered(shape_of(feedback), one) for one in scheme)
+
+
+def shape_of(feedback: Pattern) -> Template:
+    """The shape of some feedback. What is neither a bound nor a value only narrows it: a promise cannot rest on it."""
     signs = {
         name: Sign.UP_TO if isinstance(value, UpTo) else Sign.LITERAL
         for name, value in feedback.attributes.items()
-        if isinstance(value, UpTo | Equal)
+        if isinstance(value, UpTo | Equal | Between)
     }
-    # What is neither a bound nor a value only narrows the feedback; a promise cannot rest on it.
-    return any(covered(Template(signs), one) for one in scheme)
+    return Template(signs)
 
 
 def well_formed(contract: Contract) -> bool:

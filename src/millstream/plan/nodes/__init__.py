@@ -1,5 +1,6 @@
 """The plan: immutable nodes that say what to compute. One file for each kind; what all of them are is in `base`."""
 
+from millstream.plan.feedback.instrument import Instrument
 from millstream.plan.nodes.aggregate import (
     STRATEGIES,
     Aggregate,
@@ -38,6 +39,7 @@ __all__ = [
     "Distinct",
     "Enrich",
     "HoldsBack",
+    "Instrument",
     "Join",
     "JoinColumn",
     "JoinReading",

@@ -8,6 +8,7 @@ from millstream.ops.as_of import AsOf, AsOfSpec
 from millstream.ops.compute import Compute
 from millstream.ops.distinct import Distinct
 from millstream.ops.enrich import Enrich, EnrichSpec
+from millstream.ops.feedback.instrument import Instrument
 from millstream.ops.ingest import Ingest
 from millstream.ops.join.join import Join
 from millstream.ops.join.matches import Matches
@@ -59,6 +60,11 @@ def _union(node: nodes.Union, _: Note) -> Operator:
 @operator_of(nodes.Pace)
 def _pace(node: nodes.Pace, _: Note) -> Operator:
     return Pace(len(node.inputs), node.schema, node.attribute, node.within, node.headroom)
+
+
+@operator_of(nodes.Instrument)
+def _instrument(node: nodes.Instrument, _: Note) -> Operator:
+    return Instrument(node.every, node.told, node.on, once=node.once)
 
 
 @operator_of(nodes.Compute)

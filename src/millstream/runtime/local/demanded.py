@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from millstream.core.feedback import Records
 from millstream.core.progress import Progress
+from millstream.ops.feedback.peek import undone
 from millstream.ops.guard import matched
-from millstream.ops.peek import undone
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.runtime.local.graph import Graph

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from millstream.core.feedback import Records
 from millstream.core.progress import Progress
+from millstream.ops.feedback.sweep import doomed, doomed_in_store
 from millstream.ops.guard import Guards
 from millstream.ops.ingest import Ingest
 from millstream.ops.operator import Operator
-from millstream.ops.sweep import doomed, doomed_in_store
 from millstream.ops.turn import Turn
 from millstream.plan import nodes
 from millstream.plan.cost import Choice

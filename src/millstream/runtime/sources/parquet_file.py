@@ -48,16 +48,20 @@ def unread_group(
 ) -> Unread | None:
     """What is known of a group of rows that need not be read; None if it must be."""
     part = metadata.row_group(group)
-    asked = {skips.attribute, *(name for one in skips.records for name in one.attributes)}
     columns: dict[str, Extremes] = {}
-    for i in range(part.num_columns):
-        column = part.column(i)
-        name, said = column.path_in_schema, column.statistics
-        if name not in asked or name not in own.names or own.field(name).type != schema.field(name).type:
-            continue
+    for name, at in _places(metadata, own, schema, skips).items():
+        said = part.column(at).statistics
         if said is not None and said.has_min_max and said.has_null_count and not said.null_count:
             columns[name] = Extremes(said.min, said.max)
     return skips.unread(part.num_rows, columns, schema)
+
+
+def _places(metadata: pq.FileMetaData, own: pa.Schema, schema: pa.Schema, skips: Skips) -> dict[str, int]:
+    """By column that is asked for: its place in the file, where it has the stream's type."""
+    asked = {skips.attribute, *(name for one in skips.records for name in one.attributes)}
+    paths = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    alike = [name for name in asked if name in own.names and own.field(name).type == schema.field(name).type]
+    return {name: paths[name] for name in alike if name in paths}
 
 
 def together(unread: Sequence[Unread]) -> Unread | None:

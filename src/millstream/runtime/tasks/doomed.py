@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from millstream.ops.feedback.sweep import doomed, doomed_in_store
 from millstream.ops.operator import Operator
-from millstream.ops.sweep import doomed, doomed_in_store
 from millstream.runtime.plain_progress import records_plain
 from millstream.runtime.tasks.flow import Order
 from millstream.runtime.tasks.program import Program

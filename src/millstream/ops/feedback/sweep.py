@@ -15,9 +15,9 @@ from millstream.core.feedback import Records
 from millstream.core.pattern import Between, Equal, Pattern, ValuePattern
 from millstream.core.progress import Progress
 from millstream.kernels.ticks import ordered_columns, to_ticks
+from millstream.ops.feedback.peek import undone
 from millstream.ops.guard import matched
 from millstream.ops.operator import Operator
-from millstream.ops.peek import undone
 
 MOST = 128
 """Doomed groups of a node that are told apart at a time; others are answered, and looked at when they are complete."""

@@ -1,0 +1,1 @@
+"""Feedback in operators: looks ahead, sweeps of what is doomed, and an instrument for experiments."""
