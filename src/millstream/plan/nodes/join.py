@@ -20,7 +20,7 @@ from millstream.core.promise.near import Near, Reach
 from millstream.plan.horizon import Lag, Part, show_length
 from millstream.plan.lacking import likely, said_of
 from millstream.plan.nodes.base import Node, alike, meaning
-from millstream.plan.nodes.pair import JoinColumn, TwoSided, sided
+from millstream.plan.nodes.pair import JoinColumn, TwoSided, asked_fields, read_columns, sided
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import all_of, listed
 
@@ -155,16 +155,10 @@ class Join(TwoSided):
         kept = self._paired(needed)
         if self.nulls_equal or len(kept) == len(self.columns):
             return self
-        names = needed & {one.name for one in kept} or {kept[-1].name}
-        return replace(self, columns=kept, schema=pa.schema([field for field in self.schema if field.name in names]))
+        return replace(self, columns=kept, schema=asked_fields(kept, self.schema, needed))
 
     def _paired(self, needed: set[str]) -> tuple[JoinColumn, ...]:
-        """The columns of a pair that somebody asks for, or its condition; one at least that leaves."""
-        read = () if self.condition is None else self.condition.columns
-        kept = tuple(one for one in self.columns if one.name in needed or one.name in read)
-        if any(one.name in self.schema.names for one in kept):
-            return kept
-        return (*kept, next(one for one in self.columns if one.name in self.schema.names))
+        return read_columns(self.columns, self.schema, self.condition, needed)
 
     def refuse(self, inputs: Sequence[Scheme], say: Hints) -> Refusal:
         """A side's rows are kept for ever, because the other side's promises do not let them go."""

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+import pyarrow as pa
+
 from millstream.core.contract.scheme import Scheme
 from millstream.core.domain import Domain
+from millstream.core.expression import Expression
 from millstream.core.promise.near import Near
 from millstream.plan.horizon import Horizon, Lag
 from millstream.plan.lag import SKEW, Promises, longest, used
@@ -27,6 +30,23 @@ class JoinColumn:
 def sided(columns: tuple[JoinColumn, ...]) -> list[tuple[str, int, str]]:
     """As plain tuples: name, side, name there."""
     return [(one.name, one.side, one.column) for one in columns]
+
+
+def read_columns(
+    columns: tuple[JoinColumn, ...], schema: pa.Schema, condition: Expression | None, needed: set[str]
+) -> tuple[JoinColumn, ...]:
+    """The columns of a pair or combination that somebody asks for, or its condition; one at least that leaves."""
+    read = () if condition is None else condition.columns
+    kept = tuple(one for one in columns if one.name in needed or one.name in read)
+    if any(one.name in schema.names for one in kept):
+        return kept
+    return (*kept, next(one for one in columns if one.name in schema.names))
+
+
+def asked_fields(kept: tuple[JoinColumn, ...], schema: pa.Schema, needed: set[str]) -> pa.Schema:
+    """What leaves, where these columns are kept: what is asked for, or one column to carry the rows."""
+    names = needed & {one.name for one in kept} or {kept[-1].name}
+    return pa.schema([field for field in schema if field.name in names])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -22,7 +22,7 @@ from millstream.plan.horizon import Horizon, Lag, Part, show_length
 from millstream.plan.lacking import said_of
 from millstream.plan.lag import SKEW, Promises, longest, used
 from millstream.plan.nodes.base import Node, alike, meaning
-from millstream.plan.nodes.pair import JoinColumn
+from millstream.plan.nodes.pair import JoinColumn, asked_fields, read_columns
 from millstream.plan.refusal import Refusal
 from millstream.plan.words import listed
 
@@ -219,16 +219,10 @@ class ManyJoin(Node):
         kept = self._read(needed)
         if self.rows is not None or len(kept) == len(self.columns):
             return self
-        names = needed & {one.name for one in kept} or {kept[-1].name}
-        return replace(self, columns=kept, schema=pa.schema([field for field in self.schema if field.name in names]))
+        return replace(self, columns=kept, schema=asked_fields(kept, self.schema, needed))
 
     def _read(self, needed: set[str]) -> tuple[JoinColumn, ...]:
-        """The columns of a combination that somebody asks for, or its condition; one at least that leaves."""
-        read = () if self.condition is None else self.condition.columns
-        kept = tuple(one for one in self.columns if one.name in needed or one.name in read)
-        if any(one.name in self.schema.names for one in kept):
-            return kept
-        return (*kept, next(one for one in self.columns if one.name in self.schema.names))
+        return read_columns(self.columns, self.schema, self.condition, needed)
 
     def copied(self, column: str) -> list[tuple[Node, str]]:
         """The column of the stream that it is from."""
