@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import millstream as ms
+from millstream.runtime.run import Run
 from support.in_process import engine as engine_on_disk
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("v", pa.int64())])
@@ -137,3 +139,32 @@ def test_a_kill_right_after_a_change_keeps_the_change(tmp_path: Path) -> None:
     assert came == tuple(min(row["window_start"] for row in one.table().to_pylist()) for one in (back, old))
     for one in (back, old):
         assert {10} == {row["n"] for row in one.table().to_pylist() if row["window_end"] <= 4 * HOUR}
+
+
+@pytest.mark.parametrize("durable", [False, True], ids=["memory", "checkpoint"])
+def test_a_query_that_is_named_by_a_callback_of_the_first_epoch_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, durable: bool
+) -> None:
+    began = threading.Event()
+    begin = Run.begin
+
+    def slowly(self: Run) -> Run:
+        made = begin(self)
+        assert began.wait(10)  # `start` has not returned when the first epoch is over
+        return made
+
+    monkeypatch.setattr(Run, "begin", slowly)
+    engine = ms.Engine(host="local", checkpoint=tmp_path / "ck" if durable else None)
+    stream = engine.stream("s", [[{"ts": 1}], [{"ts": 2}], [{"ts": 3}]], schema="ts BIGINT", progress=ms.ordered("ts"))
+    stream.named("all")
+    later: list[ms.Query] = []
+
+    def name(_: dict[str, Any]) -> None:
+        if not later:
+            later.append(stream.where("ts > 0").named("later"))
+            began.set()
+
+    engine.on_epoch(name)
+    engine.start(ms.available_now()).await_termination()
+
+    assert [2, 3] == later[0].table()["ts"].to_pylist()

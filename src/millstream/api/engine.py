@@ -349,7 +349,7 @@ class Engine(LiveChanges):
             before=nothing_yet({key: query.node for key, query in self._queries.items()}),
             listeners=self._listeners,
         )
-        return self._run
+        return self._run.begin()
 
     def drain(self, name: str) -> None:
         """Emit everything that a query holds, as if its streams had ended, and remove it from the checkpoint.

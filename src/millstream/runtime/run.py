@@ -84,7 +84,7 @@ class Run:
         before: dict[str, Any] | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
-        """Start at once, in the background; `before` is the report until there is one, `listeners` hear each."""
+        """To be begun; `before` is the report until there is one, `listeners` hear each."""
         self.name = name
         self.id = str(uuid.uuid4())
         self._host = host
@@ -101,8 +101,12 @@ class Run:
         self._thread = threading.Thread(
             target=self._work, args=(trigger, end_of_stream), name=f"millstream-{name}", daemon=True
         )
+
+    def begin(self) -> Run:
+        """Start, in the background. Who may be asked for the run by its callbacks must know it before."""
         _runs.add(self)
         self._thread.start()
+        return self
 
     def _work(self, trigger: Trigger, end_of_stream: bool) -> None:  # noqa: FBT001 - a thread's arguments
         try:
