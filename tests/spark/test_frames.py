@@ -146,7 +146,7 @@ def test_what_may_fail_is_computed_only_for_rows_that_get_so_far(spark: Any, fol
     engine = ms.Engine(spark, partitions=2)
     there = answer(engine, files(spark, folder))
 
-    assert native_reduce(engine.host.program) is None  # Spark would fail the job for one row
+    assert native_reduce(engine.host.program) is not None  # in a form that does not fail
     assert bag(here.table()) == bag(there.table())
 
 

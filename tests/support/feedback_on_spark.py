@@ -31,8 +31,15 @@ def attempt_on_spark(case: Case, folder: Path, said: list[Any], *, few: bool) ->
 
     With `few`, the driver takes in small epochs itself, as for users; else all rows go through Spark's jobs.
     """
-    spark = session()
+    spark, before = session(), row_paths.FEW_ROWS
     row_paths.FEW_ROWS = FEW_ROWS if few else 0
+    try:
+        return _played(spark, case, folder, said)
+    finally:
+        row_paths.FEW_ROWS = before
+
+
+def _played(spark: Any, case: Case, folder: Path, said: list[Any]) -> Any:
     engine = ms.Engine(spark, checkpoint=folder / "ck", partitions=2)
     engine.table("items", ITEMS)
     streams: list[ms.Stream] = []

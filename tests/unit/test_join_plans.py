@@ -257,9 +257,9 @@ def test_the_first_of_three_streams_may_be_a_sub_query_without_a_name() -> None:
     window = "[RANGE 3 seconds, WATTR ts]"
     query = engine.sql(f"SELECT b.v FROM (SELECT ts, k FROM a) {window}, b {window}, c {window}")
 
-    *_, last = (one for one in nodes.walk(query.node) if isinstance(one, nodes.Join))
-    assert last.time is not None
-    assert ("item1_ts", "ts") == (last.time.left, last.time.right)
+    (join,) = (one for one in nodes.walk(query.node) if isinstance(one, nodes.ManyJoin))
+    assert ["join of item1, b, c on time alone", "times at most: 2.999999 s apart"] == join.words()
+    assert ("item1_ts", 0, "ts") == (join.columns[0].name, join.columns[0].side, join.columns[0].column)
 
 
 def test_a_join_explains_itself() -> None:
